@@ -1,8 +1,7 @@
-//! All tests that attack the program on purpose, at full length. `cargo xtask attacks` writes the attacks,
-//! their numbers and what held into docs/explanation/safety.md; `cargo xtask cuts` runs only the power losses
-//! and kills.
+//! Runs all tests that attack the program on purpose, at full length. `cargo xtask attacks` writes the results into
+//! docs/explanation/safety.md; `cargo xtask cuts` runs only power losses and kills.
 //!
-//! A test that attacks prints one line for each kind of attack that held: `attack: WHAT | TIMES | WHAT HELD`.
+//! Such a test prints a line for each kind of attack that the program withstood: `attack: WHAT | TIMES | WHAT HELD`.
 //! `make test` runs samples of the long ones.
 
 use std::io::{BufRead as _, BufReader};
@@ -16,14 +15,14 @@ const PAGE: &str = "docs/explanation/safety.md";
 const BEGIN: &str = "<!-- made by cargo xtask attacks -->\n";
 const END: &str = "<!-- end of what cargo xtask attacks made -->\n";
 
-/// Tests of power losses and kills: a package, and a part of their names.
+/// Tests of power losses and kills: a package, and a part of the tests' names.
 const CUTS: [(&str, &str); 4] = [
     ("likenew", "whole_cuts"),
     ("likenew-real", "whole_cuts"),
     ("likenew-real", "kills_cost_nothing"),
     ("likenew-refresh", "no_kill_and_no_loss_of_power"),
 ];
-/// All other tests that attack.
+/// All other attacking tests.
 const OTHERS: [(&str, &str); 9] = [
     ("likenew-real", "two_hundred_ways"),
     ("likenew-real", "bytes_that_somebody_reaches"),
@@ -38,7 +37,7 @@ const OTHERS: [(&str, &str); 9] = [
 /// The test that runs a short round of `likenew-fuzz`.
 const FUZZ_TESTS: &str = "no_damaged_input_does_harm";
 
-/// One kind of attack that held.
+/// One kind of attack that the program withstood.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Attack {
     what: String,
@@ -55,17 +54,17 @@ pub(crate) struct Options {
     only: Option<String>,
 }
 
-/// Runs every power loss and every kill.
+/// Runs all power losses and kills.
 pub(crate) fn cuts() -> anyhow::Result<()> {
     print!("\n{}", table(tests(&CUTS, "")?.iter().map(row)));
     Ok(())
 }
 
-/// Runs everything, and writes the list into the page about safety.
+/// Runs all attacks, and writes their table into the page on safety.
 pub(crate) fn attacks(options: &Options) -> anyhow::Result<()> {
     let path = root().join(PAGE);
     let page = || std::fs::read_to_string(&path).with_context(|| path.display().to_string());
-    // Before an hour is spent: checks that there is a place for it.
+    // Checks now that the page has a place for the table, before an hour is spent.
     let (_, old, _) = parts(&page()?)?;
     let only = options.only.as_deref().unwrap_or_default();
     let mut attacks = tests(&CUTS, only)?;
@@ -81,7 +80,7 @@ pub(crate) fn attacks(options: &Options) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Rows of tests that were run again in place of their old ones, or before those of damaged inputs.
+/// Replaces the rows of tests that ran again. Rows of new tests precede those of damaged inputs.
 fn replace_rows(old: &[String], attacks: &[Attack]) -> Vec<String> {
     let is_again =
         |line: &String| attacks.iter().any(|attack| line.ends_with(&format!("| `{}` |\n", attack.test)));
@@ -92,7 +91,7 @@ fn replace_rows(old: &[String], attacks: &[Attack]) -> Vec<String> {
     before.iter().cloned().chain(attacks.iter().map(row)).chain(kept).collect()
 }
 
-/// Runs the tests with `only` in their names one after the other, and returns the attacks that held.
+/// Runs the tests with `only` in their names, one after the other, and returns their attacks.
 fn tests(tests: &[(&str, &str)], only: &str) -> anyhow::Result<Vec<Attack>> {
     let mut attacks = Vec::new();
     for (package, name) in tests.iter().filter(|(_, name)| name.contains(only)) {
@@ -105,8 +104,7 @@ fn tests(tests: &[(&str, &str)], only: &str) -> anyhow::Result<Vec<Attack>> {
     Ok(attacks)
 }
 
-/// Runs cargo, shows its output, and collects the lines about attacks; `test` is the name before any test has
-/// begun.
+/// Runs cargo, shows its output, and collects its attacks. `test` is the test's name until the output names one.
 fn run(arguments: &[&str], test: &str) -> anyhow::Result<Vec<Attack>> {
     println!("$ cargo {}", arguments.join(" "));
     let mut child =
@@ -130,13 +128,13 @@ fn run(arguments: &[&str], test: &str) -> anyhow::Result<Vec<Attack>> {
     Ok(attacks)
 }
 
-/// The name of a test that begins, without its modules, and the rest of the line.
+/// The name of a test that starts, without modules, and the rest of the line.
 fn test_start(line: &str) -> Option<(&str, &str)> {
     let (name, rest) = line.strip_prefix("test ")?.split_once(" ... ")?;
     Some((name.rsplit("::").next().unwrap_or(name), rest))
 }
 
-/// The attack in a line, if there is one.
+/// Parses a line about an attack; `None` for any other line.
 fn attack(line: &str, test: &str) -> anyhow::Result<Option<Attack>> {
     let Some(text) = line.strip_prefix("attack: ") else { return Ok(None) };
     let parts: Vec<&str> = text.split(" | ").map(str::trim).collect();
@@ -149,13 +147,13 @@ fn attack(line: &str, test: &str) -> anyhow::Result<Option<Attack>> {
     Ok(Some(Attack { what, times: thousands(count), result, test }))
 }
 
-/// The text with its plain numbers as [`thousands`] has them; a number inside of a word stays as it is.
+/// Adds commas to plain numbers in a text. A number within a word stays as it is.
 fn with_thousands(text: &str) -> String {
     let word = |word: &str| word.parse().map_or_else(|_| word.to_owned(), thousands);
     text.split(' ').map(word).collect::<Vec<_>>().join(" ")
 }
 
-/// With a comma between thousands.
+/// The number with commas between thousands.
 fn thousands(count: u64) -> String {
     let digits = count.to_string();
     let mut text = String::new();
@@ -177,7 +175,7 @@ fn table(rows: impl IntoIterator<Item = String>) -> String {
     format!("| attack | times | what held | test |\n|---|---:|---|---|\n{rows}")
 }
 
-/// What is before the table on the page, the rows of the table, and what is after it.
+/// Splits the page into the text before the table, the table's rows, and the text after it.
 fn parts(page: &str) -> anyhow::Result<(String, Vec<String>, String)> {
     let split = page.split_once(BEGIN).and_then(|(before, rest)| Some((before, rest.split_once(END)?)));
     let (before, (table, after)) =

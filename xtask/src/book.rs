@@ -1,6 +1,5 @@
-//! The documentation as a site in `target/book`: the pages of the repository with the layout that they have
-//! there, so that links hold in both, and the reference that the program writes. Its links lead to files and
-//! anchors that it has.
+//! Builds the documentation as a site in `target/book`: pages of the repository, in the same layout so that links work
+//! in both, and the reference that the program writes. Then checks that all links lead to existing files and anchors.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -14,7 +13,7 @@ use xshell::{Shell, cmd};
 use super::{root, target};
 
 const MDBOOK_VERSION: &str = "0.5.4";
-/// Folders and files of the repository that are pages or that pages link to.
+/// Folders and files of the repository that are pages, or that pages link to.
 const SOURCES: [&str; 11] = [
     "README.md",
     "ARCHITECTURE.md",
@@ -28,12 +27,11 @@ const SOURCES: [&str; 11] = [
     "python/notebooks",
     "schema",
 ];
-/// What is no page and pages link to.
+/// No pages, but pages link to them.
 const LINKED_SOURCES: [&str; 3] = ["contrib", "crates/likenew-real/src/erase/deny.toml", "python/studies"];
-/// What is no page: a corpus for reviewers.
+/// Left out: a corpus for reviewers.
 const LEFT_OUT: &str = "docs/messages";
-/// Targets of links, and where the site has them: manuals among the sources, tables of contents, and pages that are shown for
-/// their folder.
+/// Link targets and where the site has them: manuals beside sources, tables of contents, pages shown for their folder.
 const MOVED: [(&str, &str); 8] = [
     ("../../crates/likenew-diagnosis/src/causes/", "../reference/causes/"),
     ("../../crates/likenew-measuring/src/", "../reference/commands/"),
@@ -44,7 +42,7 @@ const MOVED: [(&str, &str); 8] = [
     ("README.md)", "index.md)"),
     ("README.md#", "index.md#"),
 ];
-/// The pages of the project itself, after all others.
+/// Pages about the project itself, at the end of the site.
 const PROJECT_PAGES: &str = "\
 # Project
 
@@ -65,13 +63,13 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    /// With a program that is built already.
+    /// Uses a program that is already built.
     pub(crate) fn with_program(likenew: PathBuf) -> Self {
         Self { likenew: Some(likenew) }
     }
 }
 
-/// Builds it, and checks its links.
+/// Builds the site, and checks its links.
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let sh = Shell::new()?;
     sh.change_dir(root());
@@ -102,7 +100,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The program that builds the site, compiled once, without what serves a site while it is written.
+/// Returns mdbook, which is compiled once, without its preview server.
 fn mdbook(sh: &Shell) -> anyhow::Result<PathBuf> {
     let folder = target().join("tools");
     let program = folder.join("bin/mdbook");
@@ -116,7 +114,7 @@ fn mdbook(sh: &Shell) -> anyhow::Result<PathBuf> {
     Ok(program)
 }
 
-/// Copies a file or a folder to the same place below another folder. In pages, links to what is elsewhere are changed.
+/// Copies a file or folder to the same place below `to`. In pages, links are adapted to the site.
 fn copy(from: &Path, name: &Path, to: &Path) -> anyhow::Result<()> {
     let files = walkdir::WalkDir::new(from.join(name))
         .into_iter()
@@ -138,7 +136,7 @@ fn copy(from: &Path, name: &Path, to: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The table of contents of the site: that of `docs/`, with the pages that the program writes.
+/// The site's table of contents: that of `docs/`, with the generated pages.
 fn site_summary(summary: &str, contents: &str) -> anyhow::Result<String> {
     const REFERENCE: &str = "# Reference\n\n";
     let (before, after) = summary.split_once(REFERENCE).context("docs/SUMMARY.md has no reference")?;
@@ -147,23 +145,23 @@ fn site_summary(summary: &str, contents: &str) -> anyhow::Result<String> {
     Ok(format!("{pages}\n{PROJECT_PAGES}"))
 }
 
-/// What a page has and where it points.
+/// Anchors and links of a page.
 #[derive(Default)]
 struct Page {
     anchors: BTreeSet<String>,
     links: Vec<String>,
 }
 
-/// Links that lead nowhere, each with its page.
+/// Finds broken links, with their pages.
 ///
 /// # Errors
-/// The site cannot be read, or has no links at all.
+/// The site cannot be read, or has no links.
 pub(super) fn violations(site: &Path) -> anyhow::Result<Vec<String>> {
     let site = site.canonicalize()?;
     let mut pages: BTreeMap<PathBuf, Page> = BTreeMap::new();
     for entry in walkdir::WalkDir::new(&site) {
         let path = entry?.into_path();
-        // The page for what is not found is shown at any address.
+        // The page for missing addresses is shown at any address, so its relative links vary.
         if path.extension().is_some_and(|extension| extension == "html") && !path.ends_with("404.html") {
             pages.insert(path.clone(), read(&std::fs::read_to_string(&path)?));
         }
@@ -200,7 +198,7 @@ fn read(html: &str) -> Page {
     page
 }
 
-/// Why a link leads nowhere; `None` if it does not, or leads out of the site.
+/// Why a link is broken; `None` if it works or leaves the site.
 fn broken(pages: &BTreeMap<PathBuf, Page>, page: &Path, link: &str) -> anyhow::Result<Option<&'static str>> {
     let base = Url::from_file_path(page).ok().context("a page has an absolute path")?;
     let Ok(address) = base.join(link) else { return Ok(Some("this is no address")) };

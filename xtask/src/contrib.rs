@@ -1,4 +1,4 @@
-//! Checks the examples in `contrib/` and the files of the forge, each with its own tool. Tests of the program check the others.
+//! Checks examples in `contrib/` and the forge's files with their own tools. The program's tests check the others.
 
 use std::path::Path;
 
@@ -7,13 +7,13 @@ use xshell::{Shell, cmd};
 
 use crate::{python, root};
 
-/// A database that no machine has.
+/// A database that does not exist.
 const HISTORY: &str = "likenew_history=postgres://likenew:secret@db.example/likenew";
 
 /// Runs all tools.
 ///
 /// # Errors
-/// A tool is missing, or finds fault with an example.
+/// A tool is missing, or it finds an error in an example.
 pub(crate) fn check() -> anyhow::Result<()> {
     let sh = Shell::new()?;
     sh.change_dir(root());
@@ -30,7 +30,7 @@ pub(crate) fn check() -> anyhow::Result<()> {
 
 fn ansible(sh: &Shell, tools: &Path) -> anyhow::Result<()> {
     let _folder = sh.push_dir(root().join("contrib/ansible"));
-    // The linter calls the other programs by name, and keeps its notes out of the repository.
+    // The linter calls other programs by name, and would leave its own files in the repository.
     let path = std::env::var_os("PATH").unwrap_or_default();
     let path = std::env::join_paths([tools.to_owned()].into_iter().chain(std::env::split_paths(&path)))?;
     let _path = sh.push_env("PATH", path);
@@ -52,8 +52,8 @@ fn ansible(sh: &Shell, tools: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Runs the playbook twice on this machine, whose folders are copies that end with the script. It installs a package of the
-/// right name with nothing in it, and starts nothing.
+/// Runs the playbook twice on this machine, with overlays over its folders that end with the script. The package is an
+/// empty one of the right name. No service starts.
 const SCRATCH_MACHINE: &str = r#"
 scratch=$(mktemp -d)
 mount -t tmpfs none "$scratch"

@@ -1,4 +1,4 @@
-//! The main job on a simulated drive, new and used: what is wrong with it, what restores it, then the metrics
+//! The main use of the program, on a new and a used simulated drive: what is wrong, what restores it, and the metrics
 //! side by side.
 
 use anyhow::Context as _;
@@ -7,22 +7,22 @@ use xshell::{Shell, cmd};
 use crate::{root, target};
 
 const DRIVE: &str = "sim:tiny-flash";
-/// Used, and half empty without having received TRIM.
+/// A used drive that is half empty but never received TRIM.
 const HALF_EMPTY_TARGET: &str = "state=used&fill=0.95&deleted=0.4";
 
-/// Measures the drive as new and as used, twice each, and writes a page.
+/// Checks and restores the drive, measures it new and used, and writes a page.
 pub(crate) fn run() -> anyhow::Result<()> {
     let sh = Shell::new()?;
     sh.change_dir(root());
     println!(
         "Building likenew and the page of its reports: about five minutes the first time, on two cores."
     );
-    // As tests are built: a simulated drive needs no more, and what a release compiles takes three times as long.
+    // A test build suffices for a simulated drive; a release build takes three times as long.
     cmd!(sh, "cargo build --package likenew --no-default-features").quiet().run()?;
     let target = target();
     let likenew = target.join("debug/likenew");
     let folder = target.join("demo-runs");
-    // A demonstration starts from scratch; nothing else uses the folder.
+    // Nothing else uses the folder, and a demonstration starts from scratch.
     sh.remove_path(&folder)?;
     sh.create_dir(&folder)?;
 
@@ -32,7 +32,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
     {
         let drive = format!("{DRIVE}?{query}");
         println!("$ likenew {command} '{drive}'\n");
-        // A used drive ends with "found a problem", which is the point of the demonstration.
+        // For a used drive the exit code means "found a problem", which is the point.
         let message = cmd!(sh, "{likenew} {command} {drive} --archive {runs}")
             .quiet()
             .ignore_status()

@@ -1,7 +1,7 @@
-//! What users install: an archive and a Debian package of one binary, and a Python wheel, which run on systems since 2020;
-//! with checksums.
+//! Builds what users install: an archive and a Debian package with one binary, a Python wheel, and checksums. They run
+//! on systems since 2020.
 //!
-//! Equal sources give equal packages: times come from the commit, orders and owners are fixed.
+//! Equal sources give equal packages: times come from the commit, and orders and owners are fixed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::PermissionsExt as _;
@@ -13,7 +13,7 @@ use xshell::{Shell, cmd};
 
 use super::{python, root, target};
 
-/// The oldest C library that the binary runs with: Debian 11's.
+/// The oldest C library that is supported: Debian 11's.
 const GLIBC: Version = Version(2, 31);
 const TRIPLE: &str = "x86_64-unknown-linux-gnu";
 
@@ -24,7 +24,7 @@ pub(crate) struct Options {
     profile: String,
 }
 
-/// Builds the binary and packs it into `target/dist/`.
+/// Builds the binary, and packs it into `target/dist/`.
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let sh = Shell::new()?;
     sh.change_dir(root());
@@ -37,14 +37,14 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What is compiled: it runs on old systems.
+/// Compiled files that go into packages.
 pub(crate) struct Built {
     binary: PathBuf,
     wheel: PathBuf,
 }
 
 impl Built {
-    /// Builds against an old C library, and checks that no newer one is needed.
+    /// Builds for an old C library, and checks that the result needs no newer one.
     pub(crate) fn new(sh: &Shell, profile: &str) -> anyhow::Result<Self> {
         let tools = python::install(sh, &python::DIST)?;
         let paths = std::env::var_os("PATH").unwrap_or_default();
@@ -64,7 +64,7 @@ impl Built {
         Ok(Self { binary, wheel: wheel(sh, profile)? })
     }
 
-    /// What the tests have built, which runs on systems as new as this one.
+    /// Takes what the tests have built, which runs on systems as new as this one.
     pub(crate) fn of_tests(sh: &Shell) -> anyhow::Result<Self> {
         let (tested, folder) = (target().join("debug/likenew"), target().join("dist-tested"));
         sh.create_dir(&folder)?;
@@ -74,7 +74,7 @@ impl Built {
     }
 }
 
-/// The Python package; maturin checks which C library it needs.
+/// Builds the Python package; maturin checks which C library it needs.
 fn wheel(sh: &Shell, profile: &str) -> anyhow::Result<PathBuf> {
     let folder = target().join("wheels");
     sh.remove_path(&folder)?;
@@ -94,7 +94,7 @@ fn commit_time_s(sh: &Shell) -> anyhow::Result<String> {
     Ok(cmd!(sh, "git log -1 --format=%ct").quiet().read()?)
 }
 
-/// Packs what was built, and returns the names of the files that were written into the folder.
+/// Makes all packages in `folder`, and returns the names of the files.
 pub(crate) fn pack(sh: &Shell, built: &Built, folder: &Path) -> anyhow::Result<Vec<String>> {
     let temporary = tempfile::tempdir_in(target())?;
     let contents = Contents {
@@ -121,25 +121,25 @@ pub(crate) fn pack(sh: &Shell, built: &Built, folder: &Path) -> anyhow::Result<V
     Ok(files)
 }
 
-/// What goes into each package.
+/// Contents of the packages.
 struct Contents {
     binary: PathBuf,
     version: String,
-    /// Seconds since 1970: the time that every file gets.
+    /// Time of all packed files, in seconds since 1970.
     commit_time_s: String,
-    /// Where `likenew help --write` wrote.
+    /// The folder that `likenew help --write` filled.
     pages: PathBuf,
-    /// Licences of everything that the binary contains.
+    /// Licenses of everything that the binary contains.
     notices: String,
 }
 
-/// The version that the binary says it is.
+/// The version that the binary reports.
 fn version(sh: &Shell, binary: &Path) -> anyhow::Result<String> {
     let said = cmd!(sh, "{binary} --version").quiet().read()?;
     said.strip_prefix("likenew ").map(str::to_owned).with_context(|| format!("not a version: {said}"))
 }
 
-/// `likenew-VERSION-x86_64-linux.tar.zst`: one folder with everything in it.
+/// Makes `likenew-VERSION-x86_64-linux.tar.zst`: one folder with all files.
 fn archive(sh: &Shell, contents: &Contents, staging: &Path, folder: &Path) -> anyhow::Result<String> {
     let name = format!("likenew-{}-x86_64-linux", contents.version);
     let top = staging.join(&name);
@@ -158,7 +158,7 @@ fn archive(sh: &Shell, contents: &Contents, staging: &Path, folder: &Path) -> an
     let file = format!("{name}.tar.zst");
     let archive = folder.join(&file);
     let time = format!("@{}", contents.commit_time_s);
-    // One thread: how zstd divides work among several decides what it writes. Level 19 takes 15 times as long for a tenth less.
+    // With several threads, zstd's output depends on their number. Level 19 takes 15 times as long for 10% less.
     cmd!(sh, "tar --create --directory {staging} --sort=name --mtime={time} --owner=0 --group=0")
         .args(["--numeric-owner", "--format=gnu", "--use-compress-program=zstd -12 -T1 -q", "--file"])
         .arg(archive)
@@ -168,14 +168,14 @@ fn archive(sh: &Shell, contents: &Contents, staging: &Path, folder: &Path) -> an
     Ok(file)
 }
 
-/// Copies a file under another name, with this mode whatever it was and whatever the umask is.
+/// Copies a file to `to` with this mode, whatever its own mode and the umask are.
 fn install(from: &Path, to: &Path, mode: u32) -> anyhow::Result<()> {
     make_parent(to)?;
     std::fs::copy(from, to).with_context(|| format!("could not copy {}", from.display()))?;
     Ok(std::fs::set_permissions(to, std::fs::Permissions::from_mode(mode))?)
 }
 
-/// Copies all files of a folder, as they are below it.
+/// Copies all files of a folder, with their layout.
 fn install_all(from: &Path, to: &Path) -> anyhow::Result<()> {
     for entry in walkdir::WalkDir::new(from) {
         let entry = entry?;
@@ -192,7 +192,7 @@ fn write(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
     Ok(std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o644))?)
 }
 
-/// Makes the folders above a file, with the mode that packages have.
+/// Makes the folders above a file, with the usual mode in packages.
 fn make_parent(file: &Path) -> anyhow::Result<()> {
     let parent = file.parent().expect("a file lies in a folder");
     if parent.is_dir() {
@@ -203,11 +203,11 @@ fn make_parent(file: &Path) -> anyhow::Result<()> {
     Ok(std::fs::set_permissions(parent, std::fs::Permissions::from_mode(0o755))?)
 }
 
-/// The libraries of the package `libc6`.
+/// Libraries in the package `libc6`.
 const OF_LIBC: [&str; 6] =
     ["ld-linux-x86-64.so.2", "libc.so.6", "libdl.so.2", "libm.so.6", "libpthread.so.0", "librt.so.1"];
 
-/// The library of the package `libgcc-s1`.
+/// The library in the package `libgcc-s1`.
 const OF_GCC: &str = "libgcc_s.so.1";
 
 /// A version of glibc, such as 2.31.
@@ -220,20 +220,20 @@ impl std::fmt::Display for Version {
     }
 }
 
-/// What a binary needs of a system.
+/// Requirements of a binary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Needs {
-    /// The oldest glibc that has all symbols.
+    /// The oldest glibc with all needed symbols.
     glibc: Version,
-    /// GCC's library, which most systems have and a build with zig does not need.
+    /// Whether GCC's library is needed. Most systems have it, and a build with zig does not need it.
     gcc: bool,
 }
 
 impl Needs {
-    /// Of a binary.
+    /// Determines the requirements of a binary.
     ///
     /// # Errors
-    /// It needs a library that not every system has.
+    /// The binary needs a library that not every system has.
     fn of(sh: &Shell, binary: &Path) -> anyhow::Result<Self> {
         let headers = cmd!(sh, "objdump --private-headers {binary}").quiet().read()?;
         let libraries: Vec<&str> =
@@ -248,14 +248,14 @@ impl Needs {
         Ok(Self { glibc, gcc: libraries.contains(&OF_GCC) })
     }
 
-    /// As the control file of a Debian package lists it.
+    /// The requirements as packages, for the control file of a Debian package.
     fn packages(self) -> String {
         let gcc = if self.gcc { ", libgcc-s1" } else { "" };
         format!("libc6 (>= {}){gcc}", self.glibc)
     }
 }
 
-/// Every version of glibc that a list of symbols names.
+/// All versions of glibc that a list of symbols names.
 fn versions(symbols: &str) -> BTreeSet<Version> {
     let named = symbols.split("GLIBC_").skip(1).filter_map(|rest| {
         let number = rest.split(|c: char| !c.is_ascii_digit() && c != '.').next()?;
@@ -265,12 +265,12 @@ fn versions(symbols: &str) -> BTreeSet<Version> {
     named.collect()
 }
 
-/// How the names of licence files begin.
+/// Beginnings of the names of license files.
 const LICENCE_FILES: [&str; 5] = ["LICENSE", "LICENCE", "COPYING", "NOTICE", "UNLICENSE"];
-/// Folders of C code inside of crates, which has licences of its own.
+/// Folders with C code in crates, which has its own licenses.
 const C_CODE: [&str; 2] = ["zstd", "sqlite3"];
 
-/// All notices as one Markdown text, each distinct text once.
+/// All notices as Markdown, each distinct text once.
 fn notices(sh: &Shell) -> anyhow::Result<String> {
     let mut holders: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     let mut overview = String::new();
@@ -301,7 +301,7 @@ struct Crate {
     folder: PathBuf,
 }
 
-/// All crates that are linked, other than our own.
+/// All linked crates except our own.
 fn crates(sh: &Shell) -> anyhow::Result<Vec<Crate>> {
     let tree =
         cmd!(sh, "cargo tree --locked --package likenew --edges normal,no-proc-macro --target {TRIPLE}")
@@ -338,7 +338,7 @@ fn crates(sh: &Shell) -> anyhow::Result<Vec<Crate>> {
     Ok(crates)
 }
 
-/// The texts of all licence files of a crate.
+/// The texts of a crate's license files.
 fn licence_texts(folder: &Path) -> anyhow::Result<Vec<String>> {
     let folders = std::iter::once(folder.to_owned()).chain(C_CODE.iter().map(|name| folder.join(name)));
     let mut texts = Vec::new();
@@ -354,23 +354,23 @@ fn licence_texts(folder: &Path) -> anyhow::Result<Vec<String>> {
     Ok(texts)
 }
 
-/// Writes them into a folder below this one.
+/// Lets the binary write its manual pages and completions below `folder`.
 fn write_pages(sh: &Shell, binary: &Path, folder: &Path) -> anyhow::Result<PathBuf> {
     let pages = folder.join("pages");
     cmd!(sh, "{binary} help --write {pages}").quiet().ignore_stdout().run()?;
     Ok(pages)
 }
 
-/// Where a package says what it is.
+/// The folder for a package's documents.
 const DOCUMENTS: &str = "usr/share/doc/likenew";
 
-/// `likenew_VERSION_amd64.deb`.
+/// Makes `likenew_VERSION_amd64.deb`.
 fn deb(sh: &Shell, contents: &Contents, staging: &Path, folder: &Path) -> anyhow::Result<String> {
     install(&contents.binary, &staging.join("usr/bin/likenew"), 0o755)?;
     install_pages(sh, contents, staging)?;
     let units = root().join("contrib/systemd");
     if units.is_dir() {
-        // Where every release of Debian looks. Nothing enables them.
+        // All releases of Debian look here. Nothing enables the units.
         install_all(&units, &staging.join("lib/systemd/system"))?;
     }
     documents(sh, contents, staging)?;
@@ -380,7 +380,7 @@ fn deb(sh: &Shell, contents: &Contents, staging: &Path, folder: &Path) -> anyhow
     write(&staging.join("DEBIAN/md5sums"), checksums(sh, staging)?.as_bytes())?;
     let file = format!("likenew_{}_amd64.deb", contents.version);
     let package = folder.join(&file);
-    // xz: dpkg of Debian 11 reads no zstd.
+    // dpkg of Debian 11 reads xz, but not zstd.
     cmd!(sh, "dpkg-deb --root-owner-group -Zxz --build {staging} {package}")
         .env("SOURCE_DATE_EPOCH", &contents.commit_time_s)
         .ignore_stdout()
@@ -389,7 +389,7 @@ fn deb(sh: &Shell, contents: &Contents, staging: &Path, folder: &Path) -> anyhow
     Ok(file)
 }
 
-/// Manual pages, packed, and completions where each shell looks for them.
+/// Installs compressed manual pages, and completions where each shell looks for them.
 fn install_pages(sh: &Shell, contents: &Contents, staging: &Path) -> anyhow::Result<()> {
     let man = staging.join("usr/share/man");
     install_all(&contents.pages.join("man"), &man)?;
@@ -410,7 +410,7 @@ fn install_pages(sh: &Shell, contents: &Contents, staging: &Path) -> anyhow::Res
     Ok(())
 }
 
-/// What it is, under which licences, and what changed.
+/// Installs the package's documents: readme, licenses, changes.
 fn documents(sh: &Shell, contents: &Contents, staging: &Path) -> anyhow::Result<()> {
     let folder = staging.join(DOCUMENTS);
     write(&folder.join("copyright"), copyright()?.as_bytes())?;
@@ -429,7 +429,7 @@ fn documents(sh: &Shell, contents: &Contents, staging: &Path) -> anyhow::Result<
     compress(sh, &folder.join("changelog"))
 }
 
-/// Who answers for the package; the domain is one that cannot exist, until there is an address.
+/// The maintainer. The domain cannot exist, until there is a real address.
 const MAINTAINER: &str = "Likenew maintainers <maintainers@likenew.invalid>";
 
 fn control(sh: &Shell, contents: &Contents, staging: &Path) -> anyhow::Result<String> {
@@ -479,7 +479,7 @@ fn copyright() -> anyhow::Result<String> {
     ))
 }
 
-/// The MD5 sum of each installed file, which `dpkg --verify` compares.
+/// MD5 sums of all installed files, for `dpkg --verify`.
 fn checksums(sh: &Shell, staging: &Path) -> anyhow::Result<String> {
     let mut files: Vec<String> = Vec::new();
     for entry in walkdir::WalkDir::new(staging) {
@@ -494,7 +494,7 @@ fn checksums(sh: &Shell, staging: &Path) -> anyhow::Result<String> {
     Ok(cmd!(sh, "md5sum {files...}").quiet().read()? + "\n")
 }
 
-/// Replaces a file by a packed one, without its name and time in it.
+/// Replaces a file with a compressed one that contains neither name nor time.
 fn compress(sh: &Shell, file: &Path) -> anyhow::Result<()> {
     Ok(cmd!(sh, "gzip -9 --no-name {file}").quiet().run()?)
 }

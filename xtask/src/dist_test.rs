@@ -1,5 +1,5 @@
-//! Installs the Debian package into a clean system of the oldest release that it is for, uses it there as its owner would, and
-//! removes it. Mounts are made in namespaces that end with each command, so none is left on any way out.
+//! Installs the packages into clean systems of the oldest supported releases, uses them as an owner would, and removes
+//! them. Mounts live in namespaces that end with each command, so none remains in any case.
 
 use std::path::{Path, PathBuf};
 use std::process::Output;
@@ -11,13 +11,13 @@ use xshell::{Shell, cmd};
 use crate::packages::as_root;
 use crate::{dist, root, target};
 
-/// Debian 11, whose glibc is the oldest that the binary runs with.
+/// Debian 11, which has the oldest supported glibc.
 const RELEASE: &str = "bullseye";
-/// What a minimal system lacks and an owner has.
+/// Packages that a minimal system lacks but an owner has.
 const EXTRA_PACKAGES: &str = "man-db,python3-venv";
-/// Debian 12, the oldest with Python 3.11.
+/// Debian 12, the oldest release with Python 3.11.
 const RELEASE_WITH_PYTHON: &str = "bookworm";
-/// A user of the system, by number. As root's, the home is in /tmp.
+/// User and group of an ordinary user. Homes are in /tmp, as root's is.
 const ORDINARY_USER: &str = "1000:1000";
 
 #[derive(clap::Args)]
@@ -44,8 +44,8 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     try_packages(&sh, &built, &options.release, RELEASE_WITH_PYTHON)
 }
 
-/// Tries packages of what the tests have built, which needs the C library of this system. Where it is not Debian on x86-64, says
-/// so and continues.
+/// Tries packages made from the test build, which needs this system's C library. If the system is not Debian on x86-64,
+/// prints that and continues.
 pub(crate) fn run_of_tests() -> anyhow::Result<()> {
     let sh = Shell::new()?;
     sh.change_dir(root());
@@ -56,14 +56,14 @@ pub(crate) fn run_of_tests() -> anyhow::Result<()> {
     try_packages(&sh, &dist::Built::of_tests(&sh)?, &release, &release)
 }
 
-/// The name of this system's release, if it is Debian.
+/// The code name of this system's release, if it is Debian.
 fn debian_release(sh: &Shell) -> Option<String> {
     let system = sh.read_file("/etc/os-release").ok()?;
     let value = |key: &str| system.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
     value("VERSION_CODENAME").filter(|_| value("ID") == Some("debian")).map(str::to_owned)
 }
 
-/// Packs what was built, and installs, uses and removes each package in a clean system.
+/// Makes the packages; installs, uses and removes each one in a clean system.
 fn try_packages(
     sh: &Shell,
     built: &dist::Built,
@@ -92,7 +92,7 @@ fn try_packages(
     let before = system.files()?;
     system.expect(0, "apt-get install -y -qq --no-install-recommends /likenew.deb")?;
     use_it(&system)?;
-    // An upgrade over itself changes nothing, and finds all files as they were packed.
+    // Reinstalling the same version must keep all files as packed.
     system.expect(
         0,
         "apt-get install -y -qq --reinstall --no-install-recommends /likenew.deb && dpkg --verify likenew",
@@ -107,7 +107,7 @@ fn try_packages(
     wheel_runs(sh, &packages.join(wheel), release_with_python)
 }
 
-/// The wheel is installed without a network, used by an ordinary user, and removed.
+/// Installs the wheel without a network, uses it as an ordinary user, and removes it.
 fn wheel_runs(sh: &Shell, wheel: &Path, release: &str) -> anyhow::Result<()> {
     let system = System::unpack(sh, release)?;
     let name = wheel.file_name().context("a wheel is a file")?.to_string_lossy().into_owned();
@@ -127,13 +127,13 @@ fn wheel_runs(sh: &Shell, wheel: &Path, release: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A diagnosis in Python, and a folder measured by the program of the wheel.
+/// A diagnosis in Python, and a folder measured by the wheel's program.
 const DIAGNOSE: &str = "import likenew as l, os; \
      cause = l.diagnose(l.SimulatedDrive(\"tiny-flash\", state=\"used\")).causes[0].name; \
      os.mkdir(\"drive\"); run = l.run(l.Bench(\"drive\", span=\"16MiB\", passes=1, time=0.1)); \
      print(cause, len(run.tables[\"results\"]) > 0 and 1)";
 
-/// The program of the archive runs without being installed.
+/// Runs the archive's program without installing it.
 fn archive_runs(sh: &Shell, system: &System, archive: &Path) -> anyhow::Result<()> {
     let unpacked = system.inside("/tmp/archive");
     as_root(sh, "mkdir", &["-p", &unpacked])?;
@@ -144,7 +144,7 @@ fn archive_runs(sh: &Shell, system: &System, archive: &Path) -> anyhow::Result<(
     Ok(())
 }
 
-/// What an owner does with it, and what it must answer.
+/// Commands of an owner, and the answers that they must give.
 fn use_it(system: &System) -> anyhow::Result<()> {
     for (user, exit, command, answer) in [
         ("0:0", 0, "likenew --version", "likenew "),
@@ -166,11 +166,11 @@ fn use_it(system: &System) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What bash offers after `likenew che`, with the file that it loads by itself.
+/// Prints what bash offers after `likenew che`, with the completions that it finds by itself.
 const COMPLETE: &str = "bash -c '. /usr/share/bash-completion/completions/likenew; \
      COMP_WORDS=(likenew che); COMP_CWORD=1; _likenew likenew che likenew; echo ${COMPREPLY[@]}'";
 
-/// An unpacked system, removed at the end.
+/// An unpacked system, removed when dropped.
 struct System<'a> {
     sh: &'a Shell,
     folder: tempfile::TempDir,
@@ -199,7 +199,7 @@ impl<'a> System<'a> {
         self.expect_as("0:0", exit, command)
     }
 
-    /// Runs a command in the system, and returns all that it says.
+    /// Runs a command in the system, checks its exit code, and returns its output.
     fn expect_as(&self, user: &str, exit: i32, command: &str) -> anyhow::Result<String> {
         let begun = Instant::now();
         let Output { status, stdout, stderr } = self.output(user, command)?;
@@ -216,7 +216,7 @@ impl<'a> System<'a> {
         let root = self.inside("");
         let home = format!("/tmp/home-{}", user.split(':').next().unwrap_or_default());
         let inside = format!("cd {home} 2> /dev/null; {command}");
-        // The namespace, and with it the mounts, ends with the command.
+        // The namespace ends with the command, and the mounts with it.
         let enter = "mount -t proc proc \"$0/proc\" && mount --rbind /sys \"$0/sys\" && \
              exec chroot --userspec=\"$1\" \"$0\" env -i HOME=\"$2\" LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive \
              MANPAGER=cat COLUMNS=100 PATH=/usr/sbin:/usr/bin:/sbin:/bin sh -c \"$3\"";
@@ -229,7 +229,7 @@ impl<'a> System<'a> {
         Ok(cmd!(sh, "{program} {words...}").quiet().ignore_status().output()?)
     }
 
-    /// All files, but those of the package manager, of indices over manual pages, and of users.
+    /// All files except those of the package manager, caches, logs and temporary folders.
     fn files(&self) -> anyhow::Result<std::collections::BTreeSet<String>> {
         let said = self.output(
             "0:0",
@@ -242,14 +242,14 @@ impl<'a> System<'a> {
 
 impl Drop for System<'_> {
     fn drop(&mut self) {
-        // Files of other users; what remains is removed, or named, by the folder itself.
+        // These files belong to other users. The temporary folder removes the rest.
         if let Err(error) = as_root(self.sh, "rm", &["-rf", "--one-file-system", &self.inside("")]) {
             eprintln!("could not remove {}: {error}", self.folder.path().display());
         }
     }
 }
 
-/// Makes the system from the packages that apt is configured with, and keeps it as an archive.
+/// Makes a system from the packages that apt is configured for, and saves it as an archive.
 fn fetch(sh: &Shell, release: &str, archive: &Path) -> anyhow::Result<()> {
     let mirror = mirror(sh)?;
     println!("fetching a minimal Debian {release}, once");
@@ -260,7 +260,7 @@ fn fetch(sh: &Shell, release: &str, archive: &Path) -> anyhow::Result<()> {
     let include = format!("--include={EXTRA_PACKAGES}");
     let made = as_root(sh, "debootstrap", &["--variant=minbase", &include, release, &inside, &mirror])
         .and_then(|()| {
-            // Packages that were installed are not needed again.
+            // The downloaded packages are installed and not needed any more.
             as_root(sh, "sh", &["-c", "rm -f \"$0\"/var/cache/apt/archives/*.deb", &inside])?;
             let partial = archive.with_extension("partial").display().to_string();
             as_root(
@@ -274,7 +274,7 @@ fn fetch(sh: &Shell, release: &str, archive: &Path) -> anyhow::Result<()> {
     made
 }
 
-/// Where apt gets Debian's packages from.
+/// The mirror from which apt gets Debian's packages.
 fn mirror(sh: &Shell) -> anyhow::Result<String> {
     let format = "$(ORIGIN) $(REPO_URI)";
     let lines = cmd!(sh, "apt-get indextargets --format {format}").quiet().read()?;

@@ -1,4 +1,4 @@
-//! How many lines of what kind the repository holds, crate by crate.
+//! Counts lines of the repository by kind and crate.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -6,22 +6,23 @@ use std::path::Path;
 
 use crate::{root, tidy};
 
-/// Lines of one crate that are not blank.
+/// Lines of a crate, without blank ones.
 #[derive(Clone, Copy, Default)]
 struct Lines {
     files: usize,
-    /// Neither of those below.
+    /// Code, except the kinds below.
     code: usize,
-    /// What names come from, part of the code.
+    /// `use` declarations; they count as code, too.
     imports: usize,
     comments: usize,
     tests: usize,
-    /// Files that hold sentences.
+    /// Code in files with sentences.
     wording: usize,
 }
 
 impl Lines {
-    /// Of a Rust file. What follows `#[cfg(test)]` at the beginning of a line is tests, as are files below `tests` and `benches`.
+    /// Counts a Rust file. Tests are all lines from a `#[cfg(test)]` on that is not indented, and files below `tests`
+    /// and `benches`.
     fn of_file(path: &Path, text: &str) -> Self {
         let has_part = |names: &[&str]| path.iter().any(|part| names.iter().any(|name| part == *name));
         let is_wording = has_part(&["wording", "wording.rs"]);
@@ -56,8 +57,7 @@ impl Lines {
     }
 }
 
-/// What is not Rust, by folders and the endings of their files: the Python package is written by hand, and all else was generated,
-/// made up or copied.
+/// Other files by folder and ending. The Python package is written by hand; the rest is generated, invented or copied.
 const OTHERS: [(&str, &str); 6] = [
     ("docs/messages", "txt"),
     ("schema", "json"),
@@ -67,7 +67,7 @@ const OTHERS: [(&str, &str); 6] = [
     ("python", "py"),
 ];
 
-/// Prints a table of all crates, and one of what is not Rust.
+/// Prints a table of all crates, and one of other files.
 ///
 /// # Errors
 /// A file cannot be read.

@@ -1,7 +1,7 @@
-//! All automation of the project: `cargo xtask tidy | test | test-times | lines | messages | python | contrib | guest-kernel | demo | dist | dist-test
-//! | book | bench NAME | fuzz | cuts | attacks | reproduce`.
+//! Automation of the project: `cargo xtask tidy | test | test-times | lines | messages | python | contrib |
+//! guest-kernel | demo | dist | dist-test | book | bench NAME | fuzz | cuts | attacks | reproduce`.
 //!
-//! It depends on no crate of the workspace, so that checks begin before the first crate is built.
+//! It depends on no other crate of the workspace, so that checks start before the first crate is built.
 
 #![allow(clippy::disallowed_methods, reason = "automation measures time and writes files")]
 
@@ -103,18 +103,17 @@ fn main() -> anyhow::Result<()> {
     }
 }
 
-/// Builds and runs the benchmarks of the instrument, optimized.
+/// Builds the instrument's benchmarks in release mode, and runs them.
 fn bench(arguments: &[OsString]) -> anyhow::Result<()> {
     let sh = Shell::new()?;
     Ok(cmd!(sh, "cargo run --release --quiet --package likenew-bench -- {arguments...}").quiet().run()?)
 }
 
-/// Writes what the program says into `docs/messages/` and its documents into `schema/examples/`: runs the tests that compare these
-/// files, and lets them write instead.
+/// Rewrites `docs/messages/` and `schema/examples/`: lets the tests that compare these files write them instead.
 fn messages() -> anyhow::Result<()> {
     let sh = Shell::new()?;
     sh.change_dir(root());
-    // Removes old messages that are no longer said.
+    // Removes files of messages that no longer exist.
     sh.remove_path("docs/messages")?;
     cmd!(sh, "cargo test --quiet --package likenew --test cli -- messages scenarios examples")
         .env("LIKENEW_UPDATE_MESSAGES", "1")
@@ -123,7 +122,7 @@ fn messages() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Where cargo builds.
+/// Cargo's target folder.
 fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
 }

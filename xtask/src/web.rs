@@ -1,21 +1,21 @@
-//! Tests the page that reports embed.
+//! Tests the page that reports embed, and the served page.
 
 use anyhow::Context as _;
 use xshell::{Shell, cmd};
 
 use crate::{root, target};
 
-/// Types, unit tests, and the built page's main ways in a browser.
+/// Checks types, runs unit tests, and uses the built page's main functions in a browser.
 pub(crate) fn test() -> anyhow::Result<()> {
     scripts(&["check", "test", "journey"])
 }
 
-/// The served page's main way in a browser, with the program of the tests.
+/// Uses the served page's main function in a browser, with the program of the test build.
 pub(crate) fn test_served() -> anyhow::Result<()> {
     scripts(&["journey:serve"])
 }
 
-/// Both pages at all widths, in both themes and with several fonts.
+/// Tests both pages at all widths, in both themes and with several fonts.
 pub(crate) fn test_in_full() -> anyhow::Result<()> {
     scripts(&["e2e", "e2e:serve"])
 }
@@ -28,8 +28,8 @@ fn scripts(names: &[&str]) -> anyhow::Result<()> {
     names.iter().try_for_each(|script| Ok(cmd!(sh, "npm run --silent {script}").run()?))
 }
 
-/// Installs what the page is built and tested with, unless the lock file is as old as the last installation: `npm ci` always starts
-/// from nothing.
+/// Installs what builds and tests the page, unless the installation is newer than the lock file: `npm ci` always starts
+/// from scratch.
 pub(crate) fn install(sh: &Shell) -> anyhow::Result<()> {
     let _folder = sh.push_dir(root().join("web"));
     let modified = |path: &str| std::fs::metadata(root().join(path)).and_then(|metadata| metadata.modified());

@@ -1,4 +1,4 @@
-//! The folder that holds all runs.
+//! The archive: the folder that holds all runs.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -28,13 +28,13 @@ pub struct Entry {
 }
 
 impl Archive {
-    /// The runs in this folder, which need not exist yet.
+    /// An archive in this folder, which need not exist yet.
     pub fn new(root: impl Into<PathBuf>) -> Self {
         Self { root: root.into() }
     }
 
-    /// Where the runs of a user belong: `$XDG_DATA_HOME/likenew/runs`, else `$HOME/.local/share/likenew/runs` (XDG Base
-    /// Directory Specification 0.8, which has relative paths ignored). `env` looks up a variable.
+    /// Where a user's runs belong: `$XDG_DATA_HOME/likenew/runs`, else `$HOME/.local/share/likenew/runs` (XDG
+    /// Base Directory Specification 0.8, which ignores relative paths). `env` looks up a variable.
     ///
     /// # Errors
     /// [`ArchiveError::NoHome`] when neither variable is an absolute path.
@@ -49,17 +49,17 @@ impl Archive {
         &self.root
     }
 
-    /// Starts a run in a new folder, named after its date, procedure and target, with a number added if the
-    /// name is taken.
+    /// Starts a run in a new folder. Its name is the date, procedure and target, and a number if that name is
+    /// taken.
     ///
     /// # Errors
-    /// The folder or the first files in it could not be written; then nothing is left behind.
+    /// The folder or its first files could not be written; then nothing is left behind.
     pub fn create(&self, plan: &Plan, machine: &Machine) -> Result<Run, ArchiveError> {
         fs::create_dir_all(&self.root).map_err(ArchiveError::system("create", &self.root))?;
         let folder = self.create_folder(&run_name(plan, machine))?;
         let run = Run::create(&folder, plan, machine);
         if run.is_err() {
-            // The folder is new and holds only what was just written; the error already says what is wrong.
+            // The folder is new and holds only what was just written; the earlier error says what is wrong.
             let _ = fs::remove_dir_all(&folder);
         }
         let run = run?;
@@ -83,8 +83,8 @@ impl Archive {
         Ok(path)
     }
 
-    /// The runs in the archive, by name, so that the oldest comes first. Anything else in the folder is
-    /// ignored; a damaged run is listed with its error. An archive that does not exist yet is empty.
+    /// The runs in the archive by name, so the oldest first. Anything else in the folder is ignored; a
+    /// damaged run is listed with its error. An archive that does not exist yet is empty.
     ///
     /// # Errors
     /// The folder could not be read.
@@ -93,7 +93,7 @@ impl Archive {
         Ok(self.folders()?.into_iter().map(entry).collect())
     }
 
-    /// The folders of these runs, of which nothing is read. A hidden folder holds a run that is being imported.
+    /// The folders of these runs, unread. A hidden folder holds a run that is being imported.
     ///
     /// # Errors
     /// The folder could not be read.
@@ -106,7 +106,7 @@ impl Archive {
         for item in folder {
             let item = item.map_err(ArchiveError::system("read", &self.root))?;
             let (path, is_hidden) = (item.path(), item.file_name().as_encoded_bytes().starts_with(b"."));
-            // A link is no run: it may lead anywhere.
+            // A link is no run, because it may lead anywhere.
             let is_folder = item.file_type().is_ok_and(|kind| kind.is_dir());
             if !is_hidden && is_folder && path.join(PLAN).symlink_metadata().is_ok() {
                 folders.push(path);
@@ -124,11 +124,11 @@ impl Archive {
         Record::open(path)
     }
 
-    /// Reads a run folder and opens it to continue the run. A line that a kill cut off is left out, and so are
-    /// workloads at the end that were stopped early: they are run again as a whole, once [`Run::cut_after`] has removed them.
+    /// Reads a run folder and opens it to continue the run. Leaves out a line that a kill cut off, and workloads at the end that
+    /// were stopped early. Those run again as a whole, once [`Run::cut_after`] has removed them.
     ///
     /// # Errors
-    /// As for [`Archive::open`]; or another program is writing it, or it may not be written.
+    /// As for [`Archive::open`], or another program is writing the run, or it may not be written.
     pub fn resume(path: &Path) -> Result<(Run, Record), ArchiveError> {
         let run = Run::reopen(path)?;
         let mut record = Record::open(path)?;
@@ -141,10 +141,10 @@ impl Archive {
     }
 }
 
-/// Longer names of targets are cut: the folder's whole name has to fit the 255 bytes that file systems allow.
+/// Longer parts of folder names are cut, because the whole name has to fit the 255 bytes that file systems allow.
 const PART_CHARS_MAX: usize = 64;
 
-/// What the folder of a run is called, unless the name is taken.
+/// The name of a run's folder, unless it is taken.
 pub(crate) fn run_name(plan: &Plan, machine: &Machine) -> String {
     folder_name(&machine.started_at, &plan.procedure, &machine.identity.name)
 }

@@ -1,5 +1,5 @@
-//! The log of everything powerful that was done to drives: one line of JSON before each step and one after
-//! it, each durable before the next thing happens. It is kept apart from runs, so that it outlives them.
+//! The audit log: what was done to drives that could harm them. Each step has a line of JSON before it and one after it, each
+//! durable before anything else happens. The log is kept apart from runs, so that it outlives them.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -16,7 +16,7 @@ use crate::error::ArchiveError;
 use crate::folder::readable;
 use crate::wording;
 
-/// The version of the lines that this program writes, and the newest that it reads.
+/// The version of the lines that this program writes, which is the newest that it reads.
 pub const AUDIT_SCHEMA: u32 = 1;
 
 /// A line of the log.
@@ -24,20 +24,20 @@ pub const AUDIT_SCHEMA: u32 = 1;
 pub struct AuditEntry {
     /// Version of the line's schema.
     pub schema: u32,
-    /// Date and time of day as text, such as `2026-03-14T15:09:26Z`.
+    /// Date and time as text, such as `2026-03-14T15:09:26Z`.
     pub at: String,
     /// Version of likenew.
     pub likenew: String,
     /// Release of the kernel, where known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel: Option<String>,
-    /// Number of the process; together with `step` it ties a line to the one that ends it.
+    /// Number of the process. With `step`, it ties the line before a step to the line after it.
     pub process: u32,
     /// Number of the step within the process.
     pub step: u64,
-    /// What is done, as data that a later reader compares: `discard-device`, `nvme-format`.
+    /// The action, as data that a later reader compares: `discard-device`, `nvme-format`.
     pub action: String,
-    /// In words, with all parameters: `format namespace 1 with user data erase, LBA format 0`.
+    /// The action in words, with all parameters: `format namespace 1 with user data erase, LBA format 0`.
     pub request: String,
     /// The drive.
     pub drive: AuditedDrive,
@@ -48,13 +48,13 @@ pub struct AuditEntry {
     pub outcome: Option<AuditOutcome>,
 }
 
-/// A drive as it was then.
+/// A drive, as it was at that time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct AuditedDrive {
-    /// What identifies it, and which kind of name that is: `serial number`.
+    /// What identifies it, such as its serial number.
     pub id: String,
-    /// See `id`.
+    /// What kind of name `id` is: `serial number`.
     pub id_kind: String,
     /// Maker and model, where known.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -62,13 +62,13 @@ pub struct AuditedDrive {
     /// Its firmware, where known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub firmware: Option<String>,
-    /// Its path then.
+    /// Its path at that time.
     pub path: PathBuf,
     /// Its size.
     pub bytes: u64,
 }
 
-/// What the user has typed.
+/// What the user typed to consent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct AuditConsent {
@@ -83,11 +83,11 @@ pub struct AuditConsent {
 pub struct AuditOutcome {
     /// Whether all of it was done.
     pub complete: bool,
-    /// In words.
+    /// How it ended, in words.
     pub message: String,
-    /// Bytes that it should cover.
+    /// Bytes that the step should cover.
     pub bytes_asked: u64,
-    /// Bytes that it has covered.
+    /// Bytes that it covered.
     pub bytes_done: u64,
 }
 
@@ -99,13 +99,13 @@ pub struct AuditLog {
     step: u64,
 }
 
-/// A step that was announced, and has to be ended.
+/// A step that was announced and must be ended.
 #[derive(Debug)]
 #[must_use = "what was announced has to be ended"]
 pub struct AuditStep(AuditEntry);
 
 impl AuditLog {
-    /// Its path: `audit.jsonl` in the [`state_folder`]. `env` looks up a variable.
+    /// The log's path: `audit.jsonl` in the [`state_folder`]. `env` looks up a variable.
     ///
     /// # Errors
     /// [`ArchiveError::NoState`] when neither variable is an absolute path.
@@ -113,7 +113,7 @@ impl AuditLog {
         state_folder(env).map(|state| state.join("audit.jsonl")).ok_or(ArchiveError::NoState)
     }
 
-    /// Opens it, and makes it and its folder where they are missing. Only its owner can read it: it names drives.
+    /// Opens the log, and creates it and its folder if missing. Only the owner can read it, because it names drives.
     ///
     /// # Errors
     /// The system's error.
@@ -129,10 +129,10 @@ impl AuditLog {
         Ok(Self { path, file, step: 0 })
     }
 
-    /// Announces a step. Nothing may be done before this has returned. Process, step and schema are filled in.
+    /// Announces a step. Nothing may be done before this returns. Process, step and schema are filled in.
     ///
     /// # Errors
-    /// It could not be made durable: then the step must not be taken.
+    /// The line could not be made durable: then the step must not be taken.
     pub fn begin(&mut self, entry: AuditEntry) -> Result<AuditStep, ArchiveError> {
         self.step += 1;
         let process = std::process::id();
@@ -141,10 +141,10 @@ impl AuditLog {
         Ok(AuditStep(entry))
     }
 
-    /// Records how it ended, and when.
+    /// Records how a step ended, and when.
     ///
     /// # Errors
-    /// It could not be made durable.
+    /// The line could not be made durable.
     pub fn end(
         &mut self,
         step: AuditStep,
@@ -154,12 +154,12 @@ impl AuditLog {
         self.append(&AuditEntry { at: at.into(), outcome: Some(outcome), ..step.0 })
     }
 
-    /// One write at the end of the file, under a lock, so that lines of several processes never mix.
+    /// Appends a line in one write, under a lock, so that lines of several processes never mix.
     fn append(&mut self, entry: &AuditEntry) -> Result<(), ArchiveError> {
         let line = readable(entry, false)
             .map_err(|reason| ArchiveError::Unreadable { path: self.path.clone(), reason })?;
         let written = self.file.lock().and_then(|()| {
-            // A kill may have left half a line: start a new one after it.
+            // A kill may have left half a line: begin a new line after it.
             let end = self.file.seek(SeekFrom::End(0))?;
             let mut last = [b'\n'];
             if end > 0 {
@@ -175,8 +175,8 @@ impl AuditLog {
     }
 }
 
-/// Everything in a log, oldest first; nothing where there is no log. A line that cannot be read, such as a
-/// kill or a full drive leaves behind, is left out, and the notes say so.
+/// All lines of a log, oldest first; none if there is no log. Lines that cannot be read, as a kill or a full
+/// drive leaves them, are left out, and the notes say so.
 ///
 /// # Errors
 /// The file cannot be read.
@@ -204,10 +204,10 @@ pub fn read_audit(path: &Path) -> Result<(Vec<AuditEntry>, Vec<String>), Archive
     Ok((entries, notes))
 }
 
-/// Steps that began and never ended: the program was killed, or the power was cut.
+/// Steps that began and never ended, because the program was killed or the power was cut.
 pub fn unfinished_steps(entries: &[AuditEntry]) -> Vec<&AuditEntry> {
-    // Process ids are reused, so the next line of that step decides. Going from the end, each line's next one
-    // is known.
+    // Process ids are reused, so the next line of a step decides. From the end, each line's next one is
+    // known.
     let mut next = HashMap::new();
     let mut begun: Vec<&AuditEntry> = Vec::new();
     for entry in entries.iter().rev() {
@@ -262,7 +262,7 @@ mod tests {
         assert_eq!(read_audit(&path).unwrap().0.len(), 1, "durable before the step");
         log.end(first, "2026-03-14T15:10:00Z", outcome(true)).unwrap();
         let _killed = log.begin(entry("nvme-format")).unwrap();
-        // Another process writes to the same file.
+        // Another process writes to the same log.
         let mut other = AuditLog::open(&path).unwrap();
         let third = other.begin(entry("overwrite")).unwrap();
         other.end(third, "later", outcome(false)).unwrap();
@@ -293,7 +293,7 @@ mod tests {
             let step = log.begin(entry("two")).unwrap();
             log.end(step, "later", outcome(true)).unwrap();
             let (entries, notes) = read_audit(&path).unwrap();
-            // A line that misses only its end is complete again.
+            // A line that lacks only its line end is complete again.
             let expected = usize::from(cut >= first) + usize::from(cut + 1 >= whole.len());
             assert_eq!(entries.len(), expected + 2, "{cut}");
             assert!(entries[expected..].iter().all(|entry| entry.action == "two"), "{cut}");

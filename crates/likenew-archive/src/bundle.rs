@@ -1,8 +1,8 @@
-//! One run as one file: a tar, compressed with Zstandard, of the files of its folder.
+//! Exports and imports one run as one file: a tar of its folder's files, compressed with Zstandard.
 //!
-//! A serial number is stored in a run as a hash, keyed with the machine's identity. Whoever knows that identity can try all
-//! numbers, so an export hashes it once more with a secret of the owner: two exports of one drive by one owner still bear the
-//! same hash, and nobody else can look the number up. Names below `/dev/disk/by-id/` hold serial numbers and are hashed alike.
+//! A run stores a serial number as a hash that is keyed with the machine's identity. Whoever knows that identity can try all
+//! numbers. So an export hashes it again with a secret of the owner. Exports of one drive by one owner share the hash; nobody
+//! else can look the number up. Names below `/dev/disk/by-id/` hold serial numbers and are hashed in the same way.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
@@ -23,22 +23,23 @@ use crate::run::{FINDINGS, MACHINE, OBSERVATIONS, PLAN, Record, SEGMENTS};
 use crate::samples::SampleReader;
 use crate::{folder, wording};
 
-/// An exported run. Samples are the bulk of it: 4 GiB hold some hundred million I/Os.
+/// An exported run, mostly samples: 4 GiB hold some hundred million I/Os.
 pub const BUNDLE: FileKind = FileKind { name: "an exported run", bytes_max: 4 << 30 };
-/// The samples in it; chosen: as much again as the file, as they are compressed already.
+/// Its samples. Chosen: twice the size of the file, as samples are compressed already.
 const SAMPLES: FileKind = FileKind { name: "a file of samples", bytes_max: 8 << 30 };
-/// The first file of a bundle, by which it is known.
+/// The first file of a bundle, which identifies it.
 const LABEL: &str = "likenew-run.json";
 /// The version of the bundle's format.
 const SCHEMA: u64 = 1;
 /// Zstandard's level: its default.
 const LEVEL: i32 = 3;
-/// Bytes of an owner's secret, and of a hash that is shown: as many as a run's own hash has.
+/// Bytes of an owner's secret.
 const KEY_BYTES: usize = 32;
+/// Bytes of an exported hash: as many as a run's own hash has.
 const HASH_BYTES: usize = 16;
-/// Bytes after the last file: programs fill a tar up to 10 KiB.
+/// Most bytes after the last file: programs fill a tar up to 10 KiB.
 const REST_BYTES_MAX: u64 = 64 << 10;
-/// The files that samples are in: the first, and one for each time that the run was resumed.
+/// Most files of samples: the first, and one for each time that the run was resumed.
 const SAMPLE_FILES_MAX: usize = 1_000;
 
 /// The owner's secret for hashes in exported runs. Whoever has it can tell whether an export is of a given drive.
@@ -51,7 +52,7 @@ struct Label {
 }
 
 impl ExportKey {
-    /// The secret in this file, which is made if there is none, for the owner alone to read. `random` makes one.
+    /// Reads the secret in this file. If there is no file, makes one that only the owner can read, with a secret from `random`.
     ///
     /// # Errors
     /// The file cannot be read or written, or holds something else.
@@ -63,7 +64,7 @@ impl ExportKey {
             return Ok(key);
         }
         let key = random().map_err(ArchiveError::system("make", path))?;
-        // Written under another name, which nobody can know, so that of two exports at once both use the same, whole key.
+        // Written under another name that nobody can guess, so that two exports at once use the same, whole key.
         let folder = path.parent().unwrap_or(Path::new("."));
         fs::create_dir_all(folder).map_err(ArchiveError::system("create", folder))?;
         let named =
@@ -105,7 +106,7 @@ impl std::fmt::Debug for ExportKey {
     }
 }
 
-/// The largest that a file of a run can be; `None` of what no run has.
+/// The largest size of a file of a run; `None` for a file that no run has.
 fn kind_of(name: &str) -> Option<FileKind> {
     match name {
         PLAN => Some(input::PLAN),
@@ -126,7 +127,7 @@ fn kind_of(name: &str) -> Option<FileKind> {
 /// Writes a run as one file, which must not exist yet.
 ///
 /// # Errors
-/// The run cannot be read, or the file not be written; then nothing is left of it.
+/// The run cannot be read, or the file cannot be written; then nothing is left of the file.
 pub fn export(folder: &Path, to: &Path, key: &ExportKey) -> Result<(), ArchiveError> {
     let record = Record::open(folder)?;
     let file = OpenOptions::new()
@@ -136,7 +137,7 @@ pub fn export(folder: &Path, to: &Path, key: &ExportKey) -> Result<(), ArchiveEr
         .map_err(ArchiveError::system("write", to))?;
     let written = write_bundle(&record, file, to, key);
     if written.is_err() {
-        // The first error is the one that says what is wrong.
+        // The earlier error says what is wrong.
         let _ = fs::remove_file(to);
     }
     written
@@ -145,7 +146,7 @@ pub fn export(folder: &Path, to: &Path, key: &ExportKey) -> Result<(), ArchiveEr
 fn write_bundle(record: &Record, file: File, to: &Path, key: &ExportKey) -> Result<(), ArchiveError> {
     let failed = || ArchiveError::system("write", to);
     let mut compressor = zstd::Encoder::new(file, LEVEL).map_err(failed())?;
-    // A damaged byte is noticed when the file is read.
+    // The checksum shows a damaged byte when the file is read.
     compressor.include_checksum(true).map_err(failed())?;
     let mut tar = tar::Builder::new(compressor);
     let label = serde_json::to_vec(&Label { schema: SCHEMA }).expect("a number is plain");
@@ -174,7 +175,7 @@ fn append(tar: &mut tar::Builder<impl Write>, name: &str, bytes: u64, content: i
     tar.append_data(&mut header, name, content)
 }
 
-/// The files of a run that are there, the plan and the machine first.
+/// The files of a run that exist, the plan and the machine first.
 fn file_names(folder: &Path) -> Result<Vec<String>, ArchiveError> {
     let mut names = Vec::new();
     for entry in fs::read_dir(folder).map_err(ArchiveError::system("read", folder))? {
@@ -185,7 +186,7 @@ fn file_names(folder: &Path) -> Result<Vec<String>, ArchiveError> {
     Ok(names)
 }
 
-/// The text with every hash of a serial number, and every name that holds such a number, hashed with the owner's secret.
+/// The text with all hashes of serial numbers, and all names that hold such numbers, hashed with the owner's secret.
 fn without_serials(mut text: Vec<u8>, record: &Record, key: &ExportKey) -> Vec<u8> {
     let serials = record.observations.iter().flat_map(|observation| match &observation.result {
         ProbeResult::Facts(facts) => {
@@ -202,18 +203,18 @@ fn without_serials(mut text: Vec<u8>, record: &Record, key: &ExportKey) -> Vec<u
     let by_id = Regex::new(r#"(/dev/disk/by-id/)([^\s"'`,;/]+)"#).expect("a pattern");
     by_id
         .replace_all(&text, |captures: &Captures<'_>| {
-            // As in a plan and in JSON, where an escaped space has two backslashes.
+            // As in a plan or in JSON, where an escaped space has two backslashes.
             let name = String::from_utf8_lossy(&captures[2]).replace(r"\\", r"\");
             [&captures[1], key.hash(name.as_bytes()).as_bytes()].concat()
         })
         .into_owned()
 }
 
-/// Unpacks a file that [`export`] wrote into a new folder of the archive, and returns that. Everything is checked before
-/// anything of it is kept: sizes, names, and that the run can be read.
+/// Unpacks a file that [`export`] wrote into a new folder of the archive, and returns that folder. Sizes,
+/// names and the run itself are checked before anything is kept.
 ///
 /// # Errors
-/// It is something else, is damaged, or the run is kept already. Then nothing is left behind.
+/// The file is no exported run, is damaged, or its run is already kept. Then nothing is left behind.
 pub fn import(from: &Path, archive: &Archive) -> Result<PathBuf, ArchiveError> {
     let bad = |reason: String| ArchiveError::BadBundle { path: from.to_owned(), reason };
     let file = input::open(from, BUNDLE).map_err(|error| match error {
@@ -243,7 +244,7 @@ pub fn import(from: &Path, archive: &Archive) -> Result<PathBuf, ArchiveError> {
         return Err(ArchiveError::KeptAlready(kept));
     }
     let folder = archive.create_folder(&name)?;
-    // Over the folder that was just made, and fails if anything has come into it since.
+    // This replaces the folder just made, and fails if anything has come into it since.
     let unpacked = unpacked.keep();
     if let Err(source) = fs::rename(&unpacked, &folder) {
         let _ = fs::remove_dir_all(&unpacked);
@@ -254,7 +255,7 @@ pub fn import(from: &Path, archive: &Archive) -> Result<PathBuf, ArchiveError> {
     Ok(folder)
 }
 
-/// The message without the folder that the user never sees.
+/// The message without the path of a folder that the user never sees.
 fn inside(error: &ArchiveError, folder: &Path) -> String {
     match error {
         ArchiveError::Broken { path, line: _, reason } => {
@@ -296,7 +297,7 @@ fn unpack(packed: impl Read, folder: &Path) -> Result<(), Problem> {
             file.sync_all()?;
             Ok(bytes)
         });
-        // What cannot be read is the bundle's fault, and a full drive is not.
+        // The bundle is to blame if it cannot be read, but not for a full drive.
         let written = written.map_err(|error| match error.raw_os_error() {
             Some(_) => Problem::Archive(ArchiveError::system("write", &path)(error)),
             None => truncated(error),
@@ -305,7 +306,7 @@ fn unpack(packed: impl Read, folder: &Path) -> Result<(), Problem> {
             return Err(truncated(ErrorKind::UnexpectedEof.into()));
         }
     }
-    // The checksum comes last, after what fills the last block of a tar.
+    // The checksum comes last, after the filling of the tar's last block.
     let rest_bytes =
         io::copy(&mut tar.into_inner().take(REST_BYTES_MAX + 1), &mut io::sink()).map_err(truncated)?;
     if rest_bytes > REST_BYTES_MAX {
@@ -315,7 +316,7 @@ fn unpack(packed: impl Read, folder: &Path) -> Result<(), Problem> {
 }
 
 fn check_label(label: tar::Entry<'_, impl Read>) -> Result<(), Problem> {
-    /// The label has some 20 bytes.
+    /// Most bytes of the label, which has some 20.
     const LABEL_BYTES_MAX: u64 = 4 << 10;
     let is_label = &*label.path_bytes() == LABEL.as_bytes() && label.header().entry_type().is_file();
     let parsed = is_label.then(|| serde_json::from_reader(label.take(LABEL_BYTES_MAX)));

@@ -1,9 +1,9 @@
-//! Which runs are comparable. This is the only rule: by it a check finds its baseline, and the history its drives.
+//! Decides which runs are of the same drive. Checks find their baseline by this rule alone, and the history its drives.
 //!
-//! A drive is known by its serial number, which is stored as a hash, its capacity, and by what was measured of it: a partition,
-//! a file, and each layer over it are as fast as they are. Where a run could not read a number, the drive is known by the path that
-//! was measured, its USB port, its model and its capacity: if all runs that could read a number there read the same one, it is that
-//! drive, and otherwise one of its own. What lies in memory has no drive below it: its path, its layers and its size are all it is.
+//! A drive is identified by its serial number's hash, its capacity, and what was measured of it. A partition, a file and each
+//! layer above the drive have speeds of their own. Where a run could not read a serial number, the path, USB port, model and
+//! capacity identify the drive. If all other runs there read the same number, it is that drive; otherwise it is a drive of its
+//! own. A target in memory has no drive below it: its path, layers and size identify it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -18,7 +18,7 @@ use crate::folder;
 use crate::folder::Machine;
 use crate::run::{OBSERVATIONS, Record};
 
-/// How a drive is reached. Metrics of one way are no baseline of another.
+/// How a drive is reached. Metrics of one class are no baseline for another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum AccessClass {
     /// Temporary files in a folder.
@@ -30,7 +30,7 @@ pub enum AccessClass {
 }
 
 impl AccessClass {
-    /// The class of this kind of target; `None` of one that holds nothing.
+    /// The class of this kind of target; `None` for one that holds nothing.
     pub fn of(kind: TargetKind) -> Option<Self> {
         match kind {
             TargetKind::Folder => Some(Self::Folder),
@@ -55,7 +55,7 @@ impl AccessClass {
 pub struct DriveSignature {
     /// How it was reached.
     pub access: AccessClass,
-    /// What lies between the target and the drive, from the top; empty for a whole drive.
+    /// The layers between the target and the drive, from the top; empty for a whole drive.
     pub layers: Vec<String>,
     /// The hash of its serial number, if that could be read.
     pub serial: Option<String>,
@@ -63,17 +63,17 @@ pub struct DriveSignature {
     pub name: String,
     /// The USB port that it was plugged into.
     pub port: Option<String>,
-    /// Maker and model.
+    /// The drive's maker and model.
     pub model: Option<String>,
-    /// Bytes that the drive reports to hold.
+    /// The drive's capacity in bytes, as it reports it.
     pub capacity_bytes: Option<u64>,
-    /// Whether a hypervisor provides it.
+    /// Whether a hypervisor provides the drive.
     pub is_virtual: bool,
 }
 
 impl DriveSignature {
-    /// From the target and the facts of a run; `None` where it is not known which drive that is, as below an array or without
-    /// facts. A simulated drive is known without facts.
+    /// Derives it from the target and the facts of a run; `None` if the drive is unknown, as below an array
+    /// or without facts. A simulated drive needs no facts.
     pub fn new(identity: &Identity, facts: Option<&Facts>) -> Option<Self> {
         let access = AccessClass::of(identity.kind)?;
         let signature = Self {
@@ -89,7 +89,7 @@ impl DriveSignature {
         if access == AccessClass::Simulated {
             return Some(signature);
         }
-        // A drive of another machine is none of this one, whatever it was measured with there.
+        // A drive of another machine is no drive of this one, whatever measured it there.
         let facts = facts.filter(|facts| facts.reported.is_none())?;
         let none = DriveIdentity::default();
         let drive = match facts.drives.as_slice() {
@@ -114,49 +114,49 @@ impl DriveSignature {
         })
     }
 
-    /// Of a run that was read.
+    /// Derives it from a run that was read.
     pub fn of(record: &Record) -> Option<Self> {
         Self::observed(&record.header.machine.identity, &record.observations)
     }
 
-    /// From the target and what the probes of a run found.
+    /// Derives it from the target and what a run's probes found.
     pub fn observed(identity: &Identity, observations: &[Observation]) -> Option<Self> {
         Self::new(identity, facts(observations))
     }
 
-    /// Of a run folder, of which nothing else is read.
+    /// Derives it from a run folder, of which only the observations are read.
     ///
     /// # Errors
-    /// Its observations are damaged.
+    /// The run's observations are damaged.
     pub fn read(folder: &Path, machine: &Machine) -> Result<Option<Self>, ArchiveError> {
         let observations = folder::read(&folder.join(OBSERVATIONS), &mut Vec::new())?.unwrap_or_default();
         Ok(Self::new(&machine.identity, facts(&observations)))
     }
 
-    /// Where the drive was seen, for drives without a serial number: equal for equal paths, ports, layers, models and capacities.
+    /// Where a drive without a serial number was seen: equal for equal paths, ports, layers, models and capacities.
     pub fn place(&self) -> String {
         let drive = (&self.port, &self.model, self.capacity_bytes);
         digest(&format!("{:?}", (self.access, &self.layers, &self.name, drive)))
     }
 
-    /// Equal for runs of the same layers of the drive with this serial number; `None` where none was read.
+    /// Equal for runs of the same layers of the same drive by serial number; `None` if none was read.
     pub fn serial_key(&self) -> Option<String> {
         let serial = self.serial.as_ref()?;
         Some(digest(&format!("{:?}", (self.access, &self.layers, serial, self.capacity_bytes))))
     }
 
-    /// Equal for runs of the same drive. `keys` are all by serial numbers that were read at its [`place`](Self::place).
+    /// Equal for runs of the same drive. `keys` are the serial keys that were read at its [`place`](Self::place).
     pub fn key(&self, keys: &BTreeSet<String>) -> String {
         self.serial_key().unwrap_or_else(|| place_key(&self.place(), keys))
     }
 }
 
-/// The key of the drive of runs that read no serial number at this place, where others have these keys.
+/// The key of a drive whose serial number was not read, at a place where other runs have these serial keys.
 pub fn place_key(place: &str, keys: &BTreeSet<String>) -> String {
     keys.first().filter(|_| keys.len() == 1).map_or_else(|| place.to_owned(), Clone::clone)
 }
 
-/// The keys by serial numbers that were read at each place.
+/// The serial keys that were read at each place.
 pub fn keys_by_place<'a>(
     signatures: impl IntoIterator<Item = &'a DriveSignature>,
 ) -> BTreeMap<String, BTreeSet<String>> {
@@ -167,7 +167,7 @@ pub fn keys_by_place<'a>(
     keys
 }
 
-/// What makes a layer what it is, whatever the kernel calls it today; `None` of the drive itself.
+/// What identifies a layer, whatever the kernel calls it today; `None` for the drive itself.
 fn layer_name(layer: &Layer, facts: &Facts) -> Option<String> {
     let what = match layer.kind {
         kind if kind.is_bottom() => return None,
@@ -192,7 +192,7 @@ fn facts(observations: &[Observation]) -> Option<&Facts> {
     })
 }
 
-/// Bytes of a key: enough that no two drives share one, and short enough to type its beginning.
+/// Bytes of a key: enough that no two drives share one, and few enough to type its beginning.
 const KEY_BYTES: usize = 16;
 
 fn digest(text: &str) -> String {

@@ -1,4 +1,4 @@
-//! What can go wrong with a run folder.
+//! Why a run could not be kept or read.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,22 +14,22 @@ pub enum ArchiveError {
     /// The operating system refused.
     #[error("could not {action} {}: {}; {}", path.display(), system_reason(source), advice(source))]
     System {
-        /// The attempted operation: "write".
+        /// The operation that failed, such as "write".
         action: &'static str,
         /// The path.
         path: PathBuf,
         /// The system's answer.
         source: io::Error,
     },
-    /// Nothing is there.
+    /// There is nothing at this path.
     #[error("{} does not exist; likenew report --list shows kept runs", .0.display())]
     NoSuchRun(PathBuf),
-    /// The folder is something else.
+    /// The folder is not a run folder.
     #[error("{} is not a run folder (no {missing}); likenew report --list shows kept runs", path.display())]
     NotARun {
         /// The folder.
         path: PathBuf,
-        /// The file that every run folder has.
+        /// The file that every run folder has, and this folder lacks.
         missing: &'static str,
     },
     /// A newer likenew wrote it.
@@ -37,9 +37,9 @@ pub enum ArchiveError {
     OtherSchema {
         /// The file.
         path: PathBuf,
-        /// Its version.
+        /// The file's version.
         version: u64,
-        /// The newest version that is understood.
+        /// The newest version that this program reads.
         supported: u32,
     },
     /// A file is damaged.
@@ -50,15 +50,15 @@ pub enum ArchiveError {
     Broken {
         /// The file.
         path: PathBuf,
-        /// The line in it, from 1.
+        /// The line in the file, from 1.
         line: Option<usize>,
         /// What is wrong.
         reason: String,
     },
-    /// A measured value cannot be written so that it reads back: a bug in likenew.
+    /// A value would not read back as it was written: a bug in likenew.
     #[error("{} would not read back ({reason}), so it is not kept; please report this", path.display())]
     Unreadable {
-        /// The file it was for.
+        /// The file for the value.
         path: PathBuf,
         /// What is wrong.
         reason: String,
@@ -69,7 +69,7 @@ pub enum ArchiveError {
     /// An earlier write failed half-way and could not be undone.
     #[error("{} ends in the middle of a line, because an earlier write failed; resume the run to go on", .0.display())]
     Torn(PathBuf),
-    /// A file is no exported run, or one that must not be unpacked.
+    /// A file is no exported run, or is one that must not be unpacked.
     #[error("{} is not imported: {reason}; export the run again, or ask for another copy", path.display())]
     BadBundle {
         /// The file.
@@ -77,15 +77,15 @@ pub enum ArchiveError {
         /// What is wrong.
         reason: String,
     },
-    /// The same run is kept already.
+    /// The same run is already kept.
     #[error("this run is kept already, in {}", .0.display())]
     KeptAlready(PathBuf),
-    /// There is no place for runs.
+    /// There is no folder for runs.
     #[error(
         "neither XDG_DATA_HOME nor HOME is set to an absolute path, so there is no folder for runs; set one or name a folder"
     )]
     NoHome,
-    /// There is no place for the log of what was done to drives.
+    /// There is no place for the audit log.
     #[error(
         "neither XDG_STATE_HOME nor HOME is set to an absolute path, so there is no place for the audit log; set one"
     )]
@@ -98,7 +98,7 @@ impl ArchiveError {
         move |source| Self::System { action, path, source }
     }
 
-    /// Why an input cannot be read: the system, or what it is.
+    /// Converts why an input cannot be read: the system refused, or the file is of a wrong kind.
     pub(crate) fn input(path: &Path, line: Option<usize>) -> impl FnOnce(InputError) -> Self {
         let path = path.to_owned();
         move |error| match error {
@@ -107,7 +107,7 @@ impl ArchiveError {
         }
     }
 
-    /// Why a folder is no run.
+    /// Says why a folder is no run folder.
     pub(crate) fn not_a_run(path: &Path, missing: &'static str) -> Self {
         let path = path.to_owned();
         if path.exists() { Self::NotARun { path, missing } } else { Self::NoSuchRun(path) }

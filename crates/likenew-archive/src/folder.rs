@@ -1,8 +1,8 @@
-//! Files of a run folder: lines of JSON, each durable before the next is begun, notes of a running `watch`,
-//! and what the run was made with.
+//! Reads and writes the files of a run folder: lines of JSON, notes of a running `watch`, and what the run
+//! was measured with. Each line is durable before the next.
 //!
-//! The folder is no link and holds none, so that nothing outside of it is read or written, whatever becomes
-//! of its path meanwhile. What is written is on the drive, whole or not at all.
+//! The folder is no link and holds no links, so nothing outside of it is read or written, even if its path
+//! changes meanwhile. What is written is on the drive as a whole, or not at all.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 use super::error::ArchiveError;
 use super::wording;
 
-/// What a new file is allowed to everybody, less what the process keeps from them.
+/// Permissions of a new file, before the process's umask.
 const MODE: Mode = Mode::from_bits_retain(0o666);
 
 fn open_folder(folder: &Path) -> io::Result<OwnedFd> {
@@ -30,7 +30,7 @@ fn open_folder(folder: &Path) -> io::Result<OwnedFd> {
     open(folder, flags, Mode::empty()).map_err(|errno| without_links(errno, folder))
 }
 
-/// The folder of a file, and its name there.
+/// The folder of a file, and the file's name in it.
 fn place(path: &Path) -> io::Result<(OwnedFd, &OsStr)> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     Ok((open_folder(folder)?, path.file_name().expect("a file of a run has a name")))
@@ -42,7 +42,7 @@ fn open_file(path: &Path, flags: OFlags) -> io::Result<File> {
     file.map(File::from).map_err(|errno| without_links(errno, path))
 }
 
-/// The system's words for a link say nothing of one.
+/// Explains that a path is a link, which the system's error does not.
 fn without_links(errno: Errno, path: &Path) -> io::Error {
     if path.is_symlink() {
         io::Error::new(io::ErrorKind::InvalidInput, wording::link(path))
@@ -51,17 +51,17 @@ fn without_links(errno: Errno, path: &Path) -> io::Error {
     }
 }
 
-/// Makes a file, which is not there yet, to append to.
+/// Creates a file that does not exist yet, for appending.
 pub(crate) fn create(path: &Path) -> io::Result<File> {
     open_file(path, OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::EXCL)
 }
 
-/// Opens a file that is there, to append to.
+/// Opens an existing file for appending.
 pub(crate) fn append(path: &Path) -> io::Result<File> {
     open_file(path, OFlags::RDWR | OFlags::APPEND)
 }
 
-/// Opens an ordinary file to read; nothing else is opened.
+/// Opens an ordinary file for reading; refuses anything else.
 pub(crate) fn input(path: &Path, kind: FileKind) -> Result<File, InputError> {
     input::check(&open_file(path, OFlags::PATH)?, kind)?;
     let file = open_file(path, OFlags::RDONLY | OFlags::NONBLOCK)?;
@@ -70,11 +70,11 @@ pub(crate) fn input(path: &Path, kind: FileKind) -> Result<File, InputError> {
 }
 
 /// Replaces a file of a run folder: writes it under another name, then renames it; durable when this returns.
-/// Whatever happens, the name holds the old content or the new one.
+/// At any moment the name holds the old content or the new one.
 pub(crate) fn write(folder: &Path, name: &str, text: &str) -> Result<(), ArchiveError> {
     let unfinished = format!(".{name}.unfinished");
     let written = open_folder(folder).and_then(|directory| {
-        // A leftover of a killed run is never written to.
+        // A killed run may have left this name; that file is never written to.
         let remove = || unlinkat(&directory, &*unfinished, AtFlags::empty());
         let _ = remove();
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -86,7 +86,7 @@ pub(crate) fn write(folder: &Path, name: &str, text: &str) -> Result<(), Archive
                 Ok(renameat(&directory, &*unfinished, &directory, name)?)
             });
         if written.is_err() {
-            // The first error is the one that says what is wrong.
+            // The earlier error says what is wrong.
             let _ = remove();
         }
         written.and_then(|()| Ok(fsync(&directory)?))
@@ -99,7 +99,7 @@ pub(crate) fn sync(folder: &Path) -> Result<(), ArchiveError> {
     File::open(folder).and_then(|folder| folder.sync_all()).map_err(ArchiveError::system("write", folder))
 }
 
-/// A file of lines that is being written.
+/// A file of lines, open for writing.
 #[derive(Debug)]
 pub(crate) struct Lines {
     path: PathBuf,
@@ -108,12 +108,12 @@ pub(crate) struct Lines {
 }
 
 impl Lines {
-    /// Makes a file that is not there yet.
+    /// Creates a file that does not exist yet.
     pub(crate) fn create(path: PathBuf) -> Result<Self, ArchiveError> {
         Self::new(create(&path), path)
     }
 
-    /// Goes on with a file that is there.
+    /// Opens an existing file to continue it.
     pub(crate) fn reopen(path: PathBuf) -> Result<Self, ArchiveError> {
         Self::new(append(&path), path)
     }
@@ -130,7 +130,7 @@ impl Lines {
     /// Adds a line; durable when this returns.
     ///
     /// # Errors
-    /// It could not be written. Then nothing of it is in the file, and what was there before still is.
+    /// The line could not be written. Then no part of it is in the file, and earlier lines are intact.
     pub(crate) fn push<T: Serialize + DeserializeOwned + PartialEq>(
         &mut self,
         value: &T,
@@ -140,13 +140,13 @@ impl Lines {
         self.append(format!("{line}\n").as_bytes(), true)
     }
 
-    /// Adds lines in one write; they survive a kill of this program, and are durable after [`Lines::close`].
+    /// Adds lines in one write. They survive a kill of this program, and are durable after [`Lines::close`].
     ///
     /// # Errors
     /// They could not be written. Then none of them is in the file.
     ///
     /// # Panics
-    /// When a value cannot be written as JSON.
+    /// A value cannot be written as JSON.
     pub(crate) fn push_all<T: Serialize>(&mut self, values: &[T]) -> Result<(), ArchiveError> {
         let mut text = Vec::new();
         for value in values {
@@ -156,7 +156,7 @@ impl Lines {
         self.append(&text, false)
     }
 
-    /// Makes everything durable.
+    /// Makes all lines durable.
     ///
     /// # Errors
     /// The system's error.
@@ -173,13 +173,13 @@ impl Lines {
         let sync = || if durable { self.file.sync_data() } else { Ok(()) };
         let written = (&self.file).write_all(text).and_then(|()| sync());
         if written.is_err() {
-            // Half a line would make a later one unreadable. Shortening works on a full drive, too.
+            // Half a line would make later ones unreadable. The file can be shortened even on a full drive.
             self.is_torn = self.file.set_len(before).is_err();
         }
         written.map_err(ArchiveError::system("write", path))
     }
 
-    /// Keeps so many whole lines and cuts off the rest.
+    /// Keeps the first `lines` lines and cuts off the rest.
     pub(crate) fn cut_after(&self, lines: usize) -> Result<(), ArchiveError> {
         let cut = || -> io::Result<()> {
             (&self.file).rewind()?;
@@ -199,8 +199,8 @@ impl Lines {
     }
 }
 
-/// Every whole line of `path`, up to the limit of a run; none if it does not exist. A last line without an
-/// end was cut off by a kill: it is left out, and `notes` says so.
+/// Reads all whole lines of `path`, up to the limit of a run; none if the file does not exist. A last line
+/// without a line end was cut off by a kill: it is left out, and `notes` says so.
 pub(crate) fn read<T: DeserializeOwned>(
     path: &Path,
     notes: &mut Vec<String>,
@@ -248,7 +248,7 @@ pub(crate) fn for_each_line<T: DeserializeOwned>(
     Ok(true)
 }
 
-/// The value as JSON that is known to read back: infinities and not-a-number would turn into `null` unnoticed.
+/// The value as JSON that was checked to read back: infinities and not-a-number would silently become `null`.
 pub(crate) fn readable<T: Serialize + DeserializeOwned + PartialEq>(
     value: &T,
     pretty: bool,
@@ -264,7 +264,7 @@ pub(crate) fn readable<T: Serialize + DeserializeOwned + PartialEq>(
 
 pub(crate) const LIVE: &str = "live.jsonl";
 
-/// The notes of a run that is being written.
+/// The notes of a run, open for writing.
 #[derive(Debug)]
 pub struct LiveWriter(Lines);
 
@@ -273,14 +273,14 @@ impl LiveWriter {
         Lines::create(folder.join(LIVE)).map(Self)
     }
 
-    /// Writes notes in one call, so that they survive a kill of this program; [`LiveWriter::close`] makes
+    /// Writes notes in one call, so that they survive a kill of this program. [`LiveWriter::close`] makes
     /// them durable.
     ///
     /// # Errors
     /// They could not be written. Then none of them is in the file.
     ///
     /// # Panics
-    /// When a note cannot be written as JSON.
+    /// A note cannot be written as JSON.
     pub fn push<T: Serialize>(&mut self, notes: &[T]) -> Result<(), ArchiveError> {
         self.0.push_all(notes)
     }
@@ -294,8 +294,8 @@ impl LiveWriter {
     }
 }
 
-/// Passes the notes of a run folder to `each`, oldest first. A last line without an end was cut off by a
-/// kill; it is left out, and the returned sentence says so.
+/// Passes the notes of a run folder to `each`, oldest first. A last line without a line end was cut off by a
+/// kill: it is left out, and the returned sentence says so.
 ///
 /// # Errors
 /// There are no notes, or they are damaged.
@@ -320,17 +320,17 @@ pub const SCHEMA: u32 = 2;
 /// The newest schema of plans.
 pub(crate) const PLAN_SCHEMA: u32 = 1;
 
-/// The drive, the instrument, and when the run began.
+/// What a run was measured with: the drive, the program, and when the run began.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Machine {
     /// Version of the run folder's schema.
     pub schema: u32,
-    /// When it began: date and time of day as text, such as `2026-03-14T15:09:26Z`. Names the folder, so that runs sort
-    /// by time; nothing is computed from it.
+    /// When the run began: date and time as text, such as `2026-03-14T15:09:26Z`. It names the folder, so
+    /// that runs sort by time; nothing is computed from it.
     pub started_at: String,
     /// The target.
     pub identity: Identity,
-    /// How it is addressed.
+    /// The target's addresses and clock.
     pub geometry: Geometry,
     /// The program that measured it, with its version.
     pub instrument: Instrument,
@@ -339,13 +339,13 @@ pub struct Machine {
     pub settings: Settings,
 }
 
-/// What was asked for beside the plan, so that a resumed run uses the same.
+/// What the user requested besides the plan, so that a resumed run uses the same.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Settings {
     /// The requested engine, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub engine: Option<String>,
-    /// The requested free space of a folder's file system, if any.
+    /// The free space that the user wants left on a folder's file system, if requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reserve_bytes: Option<u64>,
     /// Whether every single I/O is kept.
@@ -361,7 +361,7 @@ impl Settings {
 }
 
 impl Machine {
-    /// A machine of the present schema.
+    /// A machine of the current schema.
     pub fn new(
         started_at: impl Into<String>,
         identity: Identity,
@@ -378,14 +378,14 @@ impl Machine {
         }
     }
 
-    /// The same with these settings.
+    /// The same machine with these settings.
     #[must_use]
     pub fn with_settings(self, settings: Settings) -> Self {
         Self { settings, ..self }
     }
 }
 
-/// Checked before a file is parsed, so that a newer version is reported as such and not as damage.
+/// Checks the schema before a file is parsed, so that a newer version is reported as such and not as damage.
 pub(crate) fn check_schema(path: &Path, version: Option<u64>, supported: u32) -> Result<(), ArchiveError> {
     match version {
         Some(version) if version != u64::from(supported) => {

@@ -1,4 +1,4 @@
-//! A run is a folder: the plan, the machine, the measurements, and the findings.
+//! Keeps runs, each as a folder with the plan, the machine, the measurements and the findings.
 //!
 //! ```text
 //! 2026-03-14T15-09-26Z-fill-mnt-photos/
@@ -11,14 +11,14 @@
 //!   findings.json        what was concluded; `likenew judge` makes it again from the files above
 //! ```
 //!
-//! Next to the runs, `audit.jsonl` records what was done to drives: a line before and a line after each
-//! powerful step.
+//! Next to the runs, `audit.jsonl` records what was done to drives that could harm them: a line before and a
+//! line after each step.
 //!
-//! One run also travels as one file ([`export`], [`import`]), which holds no serial number that could be looked up.
+//! One run also travels as one file ([`export`], [`import`]), which reveals no serial number.
 //!
-//! Measurements survive a kill at any moment, except those of the running workload. Everything written here
-//! reads back exactly, and whatever a folder holds, reading it ends in evidence or in an error that names the
-//! file and says what to do. This crate measures and judges nothing, and never overwrites a run.
+//! Measurements survive a kill at any moment, except those of the running workload. What is written here
+//! reads back exactly. Reading any folder ends in evidence, or in an error that names the file and says what
+//! to do. This crate neither measures nor judges, and never overwrites a run.
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests make files"))]
 

@@ -1,6 +1,6 @@
-//! Runs that are under way: what a program that measures says of itself to others of the same user.
+//! Runs that are under way: what a measuring program tells other programs of the same user.
 //!
-//! It is said in memory, in a file of a tmpfs: in a run folder it would reach the drive that is measured.
+//! Each run has a file in memory (tmpfs): a file in its run folder would write to the drive that is measured.
 
 use std::fs::{self, DirBuilder, File, TryLockError};
 use std::os::unix::fs::{DirBuilderExt as _, FileExt as _, MetadataExt as _, OpenOptionsExt as _};
@@ -8,24 +8,24 @@ use std::path::{Path, PathBuf};
 
 use likenew_core::input;
 
-/// A run of this program, which others may see until this is dropped.
+/// A run of this program, which other programs see until this is dropped.
 #[derive(Debug)]
 pub struct LiveRun {
     path: PathBuf,
     file: File,
 }
 
-/// A run of some program, as it was last heard of.
+/// The latest state that a program reported of its run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LiveNote {
     /// The number of the process.
     pub process: u32,
-    /// What it says.
+    /// The reported state.
     pub text: String,
 }
 
 impl LiveRun {
-    /// `None` where there is no such place, or it is not this user's alone: others are no part of measuring.
+    /// Makes the run visible. `None` without a folder for that which is this user's alone; the run goes on unseen.
     pub fn begin() -> Option<Self> {
         Self::begin_in(&folder()?)
     }
@@ -36,16 +36,16 @@ impl LiveRun {
             return None;
         }
         let path = folder.join(format!("{}.{SUFFIX}", std::process::id()));
-        // What bears this number is of a program that was killed.
+        // A file of this name was left by a killed program.
         let _ = fs::remove_file(&path);
         let mut options = File::options();
         let file = options.write(true).create_new(true).mode(0o600).open(&path).ok()?;
-        // It shows that this program still runs, however that may end.
+        // The lock shows that this program still runs; it ends with the program, however that ends.
         file.try_lock().ok()?;
         Some(Self { path, file })
     }
 
-    /// Replaces what was said before. Who reads meanwhile may see some of both.
+    /// Replaces the reported state. A reader at that moment may see some of both.
     pub fn say(&self, text: &str) {
         let _ =
             self.file.write_all_at(text.as_bytes(), 0).and_then(|()| self.file.set_len(text.len() as u64));
@@ -58,7 +58,7 @@ impl Drop for LiveRun {
     }
 }
 
-/// The runs of this user that are under way, by process. What programs left behind that were killed is removed.
+/// The runs of this user that are under way, by process. Removes files that killed programs left behind.
 pub fn live_runs() -> Vec<LiveNote> {
     folder().map(|folder| live_runs_in(&folder)).unwrap_or_default()
 }
@@ -94,7 +94,7 @@ fn note(path: &Path) -> Option<LiveNote> {
 const SUFFIX: &str = "run";
 const NO_FOLLOW: i32 = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
 
-/// In memory: where the session has a folder, there, and else where Linux keeps shared memory.
+/// A folder in memory: in the session's folder if there is one, else where Linux keeps shared memory.
 fn folder() -> Option<PathBuf> {
     let session = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
     let session = session.filter(|folder| folder.is_absolute() && folder.is_dir());

@@ -1,4 +1,4 @@
-//! A run that is being written, and one that is read.
+//! Writes and reads the folder of one run.
 
 use std::fs::TryLockError;
 use std::io;
@@ -24,17 +24,17 @@ pub(crate) const SEGMENTS: &str = "segments.jsonl";
 pub(crate) const OBSERVATIONS: &str = "observations.jsonl";
 pub(crate) const FINDINGS: &str = "findings.json";
 
-/// A run folder that is open for writing, by this process alone.
+/// A run folder, open for writing by this process alone.
 #[derive(Debug)]
 pub struct Run {
     path: PathBuf,
     segments: Lines,
-    /// Runs without a probe have no such file.
+    /// Absent if the run has no probes.
     observations: Option<Lines>,
 }
 
 impl Run {
-    /// Fills a new, empty folder.
+    /// Creates the files in a new, empty folder.
     pub(crate) fn create(path: &Path, plan: &Plan, machine: &Machine) -> Result<Self, ArchiveError> {
         assert_eq!(machine.schema, SCHEMA, "a new run is of the present schema");
         check_schema(&path.join(PLAN), Some(u64::from(plan.schema)), PLAN_SCHEMA)?;
@@ -58,8 +58,7 @@ impl Run {
     fn of_segments(path: &Path, segments: Lines) -> Result<Self, ArchiveError> {
         match segments.file().try_lock() {
             Err(TryLockError::WouldBlock) => return Err(ArchiveError::Busy(path.to_owned())),
-            // A file system without locks cannot prevent a second writer; with a single one, appending is
-            // right.
+            // A file system without locks cannot prevent a second writer, but one writer can append safely.
             Err(TryLockError::Error(error)) if error.kind() != io::ErrorKind::Unsupported => {
                 return Err(ArchiveError::system("lock", &path.join(SEGMENTS))(error));
             }
@@ -70,7 +69,7 @@ impl Run {
         Ok(Self { path: path.to_owned(), segments, observations: observations.transpose()? })
     }
 
-    /// Keeps so many segments and observations and cuts off the rest.
+    /// Keeps the first `segments` and `observations`, and cuts off the rest.
     ///
     /// # Errors
     /// The files could not be shortened.
@@ -87,7 +86,7 @@ impl Run {
     /// Stores the segment of a workload; durable when this returns.
     ///
     /// # Errors
-    /// It could not be written. Then nothing of it is in the file, and earlier ones still are.
+    /// The segment could not be written. Then no part of it is in the file, and earlier segments are intact.
     pub fn push(&mut self, segment: &Segment) -> Result<(), ArchiveError> {
         self.segments.push(segment)
     }
@@ -105,7 +104,7 @@ impl Run {
         self.observations.insert(created).push(observation)
     }
 
-    /// Opens a file for the single I/Os of this run. A second one is opened beside the first when the run is resumed.
+    /// Opens a file for the single I/Os of this run. A resumed run opens a further one beside the earlier ones.
     ///
     /// # Errors
     /// The file could not be created.
@@ -121,16 +120,16 @@ impl Run {
         LiveWriter::create(&self.path)
     }
 
-    /// Stores the findings, in place of earlier ones.
+    /// Stores the findings in place of earlier ones.
     ///
     /// # Errors
-    /// It could not be written, or has a number that JSON cannot hold.
+    /// They could not be written, or contain a number that JSON cannot hold.
     pub fn conclude(&self, findings: &Findings) -> Result<(), ArchiveError> {
         conclude(&self.path, findings)
     }
 }
 
-/// The files of samples in a run folder, in the order in which they were made: one for each part of a run that was resumed.
+/// The files of samples in a run folder, in the order in which they were made: one for each part of a resumed run.
 pub fn sample_files(folder: &Path) -> Vec<PathBuf> {
     (1..).map(|number| sample_file(folder, number)).take_while(|path| path.exists()).collect()
 }
@@ -145,7 +144,7 @@ pub(crate) fn conclude(folder: &Path, findings: &Findings) -> Result<(), Archive
     crate::folder::write(folder, FINDINGS, &(readable(findings, true).map_err(unreadable)? + "\n"))
 }
 
-/// The plan as TOML that is known to read back.
+/// The plan as TOML that was checked to read back.
 fn readable_plan(plan: &Plan) -> Result<String, String> {
     let text = toml::to_string_pretty(plan).map_err(|error| error.to_string())?;
     match toml::from_str::<Plan>(&text) {
@@ -160,22 +159,22 @@ fn readable_plan(plan: &Plan) -> Result<String, String> {
 pub struct Header {
     /// The plan.
     pub plan: Plan,
-    /// The target, the program, and when.
+    /// The target, the program, and when the run began.
     pub machine: Machine,
 }
 
-/// Everything in a run folder but the single I/Os.
+/// Everything in a run folder except the single I/Os.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
     /// The folder.
     pub path: PathBuf,
     /// The plan and the machine of a run.
     pub header: Header,
-    /// What was measured, oldest first.
+    /// Segments, oldest first.
     pub segments: Vec<Segment>,
-    /// What probes found, oldest first.
+    /// Observations, oldest first.
     pub observations: Vec<Observation>,
-    /// The findings, if the run got that far.
+    /// The findings, if the run has any.
     pub findings: Option<Findings>,
     /// What is missing or was left out, in sentences.
     pub notes: Vec<String>,
@@ -209,7 +208,7 @@ impl Record {
     /// Reads a run folder.
     ///
     /// # Errors
-    /// It is not a run folder, has a newer schema, or is damaged in a file that cannot be made again.
+    /// It is not a run folder, has a newer schema, or has damage in a file that cannot be made again.
     pub fn open(folder: &Path) -> Result<Self, ArchiveError> {
         let header = Header::open(folder)?;
         let mut notes = Vec::new();
@@ -219,7 +218,7 @@ impl Record {
         let mut observations: Vec<Observation> =
             folder::read(&folder.join(OBSERVATIONS), &mut notes)?.unwrap_or_default();
         check(&folder.join(OBSERVATIONS), observations.iter().map(Observation::check))?;
-        // An observation made after a workload whose record was cut off is dropped with it.
+        // An observation after a cut-off workload is dropped with it.
         observations.retain(|observation| observation.after <= segments.len());
         let findings = read_findings(folder, &mut notes);
         let (geometry, identity) = (&header.machine.geometry, &header.machine.identity);
@@ -228,7 +227,7 @@ impl Record {
         Ok(Self { path: folder.to_owned(), header, segments, observations, findings, notes })
     }
 
-    /// The evidence for a procedure. A simulated drive's counters are those after the last workload or probe.
+    /// The evidence for a procedure. Its flash counters are those after the last workload or probe.
     pub fn evidence(&self) -> Evidence {
         let mut identity = self.header.machine.identity.clone();
         identity.accounting = last_counters(&self.segments, &self.observations).or(identity.accounting);
@@ -237,7 +236,7 @@ impl Record {
         Evidence { segments, observations, ..Evidence::new(plan, identity, geometry) }
     }
 
-    /// The same, but moves the measurements instead of copying them: this has none of them afterward.
+    /// Returns the evidence by moving the measurements, of which this record has none afterward.
     pub fn take_evidence(&mut self) -> Evidence {
         let (segments, observations) =
             (std::mem::take(&mut self.segments), std::mem::take(&mut self.observations));
@@ -246,15 +245,15 @@ impl Record {
         Evidence { segments, observations, ..taken }
     }
 
-    /// Stores the findings when the run was judged again.
+    /// Stores the findings after the run was judged again.
     ///
     /// # Errors
-    /// It could not be written.
+    /// They could not be written.
     pub fn conclude(&self, findings: &Findings) -> Result<(), ArchiveError> {
         conclude(&self.path, findings)
     }
 
-    /// The files with the single I/Os of this run, in the order they were written; none if none were kept.
+    /// The files with the single I/Os of this run, in the order in which they were written; empty if none were kept.
     pub fn sample_files(&self) -> Vec<PathBuf> {
         let names = std::iter::once("samples.parquet".to_owned())
             .chain((2u64..).map(|number| format!("samples-{number}.parquet")));
@@ -262,7 +261,7 @@ impl Record {
     }
 }
 
-/// The counters of a simulated drive at the end.
+/// A simulated drive's counters at the end of a run.
 fn last_counters(segments: &[Segment], observations: &[Observation]) -> Option<FlashCounters> {
     let counters = history(segments, observations).filter_map(|history| match history {
         PastStep::Segment(segment) => segment.accounting,
@@ -271,7 +270,7 @@ fn last_counters(segments: &[Segment], observations: &[Observation]) -> Option<F
     counters.last()
 }
 
-/// Fails at the first line whose numbers cannot have been measured.
+/// Fails at the first line with numbers that cannot have been measured.
 fn check(path: &Path, lines: impl Iterator<Item = Result<(), String>>) -> Result<(), ArchiveError> {
     let mut lines = lines.enumerate();
     lines.try_for_each(|(index, line)| {

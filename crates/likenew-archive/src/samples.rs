@@ -1,5 +1,5 @@
-//! Every I/O of a run in a file of columns: stored off the measuring threads and in constant memory, read
-//! back one group of rows at a time. `outcome` is [`Sample::signed_outcome`].
+//! Stores every I/O of a run in a file of columns (Parquet), and reads them back group by group. Writing takes constant memory,
+//! and none of the measuring threads. The column `outcome` is [`Sample::signed_outcome`].
 
 use std::fs::File;
 use std::ops::ControlFlow;
@@ -28,24 +28,24 @@ use super::error::ArchiveError;
 use super::folder::SCHEMA;
 use super::{folder, wording};
 
-/// Samples that a lane hands over at once.
+/// Samples that a lane hands over at a time.
 const BATCH: usize = 8_192;
-/// Batches that may wait for the writer; beyond that the lanes wait, so that memory stays bounded and nothing
-/// is lost.
+/// Batches that may wait for the writer. Beyond that, lanes wait, so that memory stays bounded and nothing is
+/// lost.
 const BATCHES_WAITING: usize = 16;
-/// Rows that are compressed together, and held in memory until they are.
+/// Rows that are compressed together, and kept in memory until then.
 const GROUP_ROWS: usize = 128 * 1_024;
 
 /// Writes one file of samples from its own thread.
 ///
-/// Close it when every lane has ended, also after an interruption: without its end the file cannot be read.
-/// Dropping it closes it as well, but hides any error.
+/// Close it when every lane has ended, also after an interruption: a file without its end cannot be read.
+/// Dropping the writer closes the file, too, but hides any error.
 #[derive(Debug)]
 pub struct SampleWriter {
     path: PathBuf,
     sender: SyncSender<Message>,
     thread: Option<JoinHandle<Result<u64, ArchiveError>>>,
-    /// Counts the recorders that are open.
+    /// Counts the open recorders.
     recorders: Arc<()>,
 }
 
@@ -70,14 +70,14 @@ impl SampleWriter {
         Ok(Self { path: path.to_owned(), sender, thread: Some(thread), recorders: Arc::new(()) })
     }
 
-    /// The file.
+    /// The file's path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// A recorder for one lane of the workload that becomes the segment of this index.
+    /// A recorder for one lane of the workload that becomes the segment with this index.
     ///
-    /// When the file cannot be written any more the recorder stops the workload as interrupted, and
+    /// If the file cannot be written any more, the recorder stops the workload as interrupted, and
     /// [`SampleWriter::close`] says why.
     pub fn recorder(&self, segment: u32) -> SampleRecorder {
         SampleRecorder {
@@ -91,10 +91,10 @@ impl SampleWriter {
     /// Ends the file and makes it durable; returns how many samples it holds.
     ///
     /// # Errors
-    /// It could not be written, now or earlier; then the file cannot be read.
+    /// The file could not be written, now or earlier; then it cannot be read.
     ///
     /// # Panics
-    /// When a recorder is still open: its last samples would be missing.
+    /// A recorder is still open: its last samples would be missing.
     pub fn close(mut self) -> Result<u64, ArchiveError> {
         let written = self.finish().expect("a writer is closed once");
         assert_eq!(Arc::strong_count(&self.recorders), 1, "recorders end before their file does");
@@ -103,7 +103,7 @@ impl SampleWriter {
 
     fn finish(&mut self) -> Option<Result<u64, ArchiveError>> {
         let thread = self.thread.take()?;
-        // A thread that has already failed takes no message; joining says why it failed.
+        // A thread that has failed takes no message; joining it says why it failed.
         let _ = self.sender.send(Message::Close);
         Some(thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
     }
@@ -134,7 +134,7 @@ impl Recorder for SampleRecorder {
     }
 
     fn end(&mut self, _at: likenew_core::units::Nanos) {
-        // The writer keeps its error, and returns it when it is closed.
+        // The writer keeps its error, and returns it when closed.
         let _ = self.hand_over(0);
     }
 }
@@ -158,7 +158,7 @@ impl Drop for SampleRecorder {
     }
 }
 
-/// The writer's thread.
+/// What the writer's thread runs.
 fn write(
     mut file: SerializedFileWriter<File>,
     messages: &Receiver<Message>,
@@ -223,7 +223,7 @@ fn properties() -> WriterProperties {
         // The fastest level: the writer shares the machine with the measurement.
         .set_compression(Compression::ZSTD(ZstdLevel::try_new(1).expect("level 1 exists")));
     for name in ["offset", "due_ns", "sent_ns", "done_ns"] {
-        // Few of these values repeat, but consecutive ones are close.
+        // Few of these values repeat, but consecutive ones differ little.
         properties = properties
             .set_column_dictionary_enabled(ColumnPath::from(name), false)
             .set_column_encoding(ColumnPath::from(name), Encoding::DELTA_BINARY_PACKED);
@@ -241,7 +241,7 @@ fn failure(path: &Path, error: ParquetError) -> ArchiveError {
     }
 }
 
-/// The schema in Parquet's own notation. Times and offsets are unsigned 64-bit integers.
+/// The schema in Parquet's notation. Times and offsets are unsigned 64-bit integers.
 pub(crate) const SCHEMA_TEXT: &str = "message sample {
     required int32 segment (INTEGER(32, false));
     required int32 stream (INTEGER(32, false));
@@ -275,7 +275,7 @@ pub(crate) struct Values {
 }
 
 impl From<&Row> for Values {
-    /// Unsigned values keep their bits; the schema says that they are unsigned.
+    /// Unsigned values keep their bits; the schema marks them as unsigned.
     fn from(row: &Row) -> Self {
         let sample = &row.sample;
         Self {
@@ -320,12 +320,12 @@ impl TryFrom<Values> for Row {
     }
 }
 
-/// More rows in one group than this are refused: our files have fewer, and they would have to fit the memory.
+/// Most rows in a group. Our files have fewer, and more might not fit into memory.
 const GROUP_ROWS_MAX: i64 = 1_000_000;
 
-/// The samples of a file with the index of their segment: those of one lane in order of completion, the lanes
-/// interleaved by the batch. After an error it ends. The file has no checksums: damage to a value itself can
-/// go unnoticed.
+/// Reads the samples of a file with their segments' indices. Each lane's samples are in order of completion,
+/// and lanes alternate batch by batch. It ends after an error. The file has no checksums, so damage to a
+/// value can go unnoticed.
 pub struct SampleReader {
     path: PathBuf,
     file: SerializedFileReader<File>,
@@ -337,7 +337,7 @@ impl SampleReader {
     /// Opens a file that a [`crate::SampleWriter`] has closed.
     ///
     /// # Errors
-    /// It cannot be read, was not closed, or has other columns.
+    /// The file cannot be read, was not closed, or has other columns.
     pub fn open(path: &Path) -> Result<Self, ArchiveError> {
         let damaged_file =
             |error: ParquetError| ArchiveError::damaged_file(path, None, wording::no_samples(&error));
@@ -350,7 +350,7 @@ impl SampleReader {
         Ok(Self { path: path.to_owned(), file, next_group: 0, rows: Vec::new().into_iter() })
     }
 
-    /// How many samples the file holds.
+    /// The number of samples in the file.
     pub fn total(&self) -> u64 {
         self.file.metadata().file_metadata().num_rows().max(0) as u64
     }
@@ -391,14 +391,14 @@ impl Iterator for SampleReader {
     }
 }
 
-/// The library trusts some of a file's numbers and panics if they are damaged. Nothing that it touched is
+/// The library trusts some of a file's numbers, and panics if they are damaged. Nothing that it touched is
 /// used after that.
 fn catch_panic<T>(read: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, ParquetError> {
     let read = panic::catch_unwind(AssertUnwindSafe(read));
     read.unwrap_or_else(|_| Err(ParquetError::General(wording::NUMBERS_CONTRADICT.to_owned())))
 }
 
-/// One group of rows, column by column.
+/// One group of rows, as columns.
 struct Columns {
     segment: Vec<i32>,
     stream: Vec<i32>,
@@ -439,7 +439,7 @@ impl Columns {
     }
 }
 
-/// Exactly `count` values of a column.
+/// Reads exactly `count` values of a column.
 fn read_column<T: DataType>(
     group: &dyn RowGroupReader,
     index: usize,

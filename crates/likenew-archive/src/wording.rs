@@ -1,11 +1,11 @@
-//! Every sentence of the archive that is not at a variant of [`ArchiveError`](crate::ArchiveError).
+//! All sentences of the archive, except those at the variants of [`ArchiveError`](crate::ArchiveError).
 
 use std::io::{Error, ErrorKind};
 use std::path::Path;
 
 use parquet::errors::ParquetError;
 
-/// What to do about an answer of the system.
+/// What to do about an error of the system.
 pub(crate) fn advice(error: &Error) -> &'static str {
     match error.kind() {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
@@ -25,7 +25,7 @@ pub(crate) fn link(path: &Path) -> String {
     format!("{} is a link, and a run is read and written without following any", path.display())
 }
 
-// Notes on what was left out
+// Notes on lines and files that were left out
 
 likenew_core::sentences! {
     pub(crate) fn newer_line(number: usize) = "line {number} was written by a newer version and is skipped";
@@ -59,7 +59,7 @@ pub(crate) const ERRNO_IMPOSSIBLE: &str = "an impossible error number";
 pub(crate) const STREAM_TOO_LARGE: &str = "a stream number beyond 65535";
 pub(crate) const OPERATION_UNKNOWN: &str = "an unknown operation";
 
-/// What a file of samples says of its column `outcome`.
+/// The description of the column `outcome` in a file of samples.
 pub(crate) const OUTCOME_MEANING: &str = "bytes moved, or the negated error number";
 
 // Why an exported run is not imported

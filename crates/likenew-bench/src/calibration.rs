@@ -1,8 +1,8 @@
-//! How well `sim calibrate` finds the parameters of a drive: drives with known values, measured with noise.
+//! Measures how well `sim calibrate` finds the parameters of a drive, on twins with known values.
 //!
-//! Each twin is a drive of the catalog with every parameter moved by up to a factor of two. Its runs are those of an owner: a
-//! benchmark, a sweep and a long write; every pass is slower or faster by a draw, and the candidates are simulated with other
-//! random addresses. Another benchmark is held out.
+//! A twin is a drive of the catalog with every parameter moved by up to a factor of two. Its runs are those
+//! of an owner: a benchmark, a sweep and a long write. Every pass is slower or faster by a draw, and the
+//! candidates are simulated with other random addresses. Another benchmark is held out.
 
 mod twin;
 
@@ -43,14 +43,14 @@ pub(crate) struct Options {
     threads: usize,
 }
 
-/// A twin and what was found of it.
+/// A twin and its calibration.
 struct Case {
     twin: Twin,
     calibration: Calibration,
     seconds: f64,
 }
 
-/// Prints how well twins are found, each as soon as it is.
+/// Calibrates twins. Prints each as soon as it is done, then the scores of all.
 ///
 /// # Errors
 /// A twin could not be made, measured or calibrated.
@@ -79,21 +79,21 @@ fn case(seed: u64, options: &Options) -> anyhow::Result<Case> {
     Ok(Case { twin, calibration, seconds: started_at.elapsed().as_secs_f64() })
 }
 
-/// What counts as found: within a tenth.
+/// Share within which a value counts as found.
 const TENTH: f64 = 0.1;
 
 /// Counts over pairs of a twin and a parameter.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Score {
-    /// Of all pairs, those that are said to be determined.
+    /// Pairs whose parameter is reported as determined.
     determined: Share,
-    /// Of these, those within a tenth of the truth.
+    /// Determined pairs whose value is within a tenth of the truth.
     within_tenth: Share,
-    /// Of the determined ones, those whose interval holds the truth.
+    /// Determined pairs whose interval holds the truth.
     determined_hold: Share,
-    /// Of those with an interval, determined or rough.
+    /// Pairs whose interval holds the truth, of those reported as determined or rough.
     intervals_hold: Share,
-    /// How far each value is from the truth, as a logarithm.
+    /// Distance of each value from the truth, as a logarithm.
     errors: Vec<f64>,
 }
 
@@ -125,14 +125,14 @@ impl Score {
     }
 }
 
-/// The value in the middle, or the upper of two; 0 of nothing.
+/// The middle value, or the upper of two; 0 for none.
 fn upper_median(values: &[f64]) -> f64 {
     let mut values = values.to_vec();
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or(0.0)
 }
 
-/// Each estimate beside the truth.
+/// Each estimate with its true value.
 fn pairs(case: &Case) -> impl Iterator<Item = (&Estimate, f64)> {
     case.calibration.estimates.iter().filter_map(|estimate| {
         let truth = case.twin.truth.iter().find(|(key, _)| *key == estimate.key)?;
@@ -140,7 +140,7 @@ fn pairs(case: &Case) -> impl Iterator<Item = (&Estimate, f64)> {
     })
 }
 
-/// One twin in a line, and what was determined wrongly.
+/// A line about one twin, and the parameters that it determined wrongly.
 fn line(case: &Case) -> String {
     let Score { determined, within_tenth, intervals_hold, .. } = Score::compute(pairs(case));
     let held_out = &case.calibration.held_out[0];
@@ -166,7 +166,7 @@ fn line(case: &Case) -> String {
     text
 }
 
-/// All twins, and each parameter.
+/// The scores of all twins, and of each parameter.
 fn report(cases: &[Case]) -> String {
     let mut by_key: BTreeMap<&str, Score> = BTreeMap::new();
     for (estimate, truth) in cases.iter().flat_map(pairs) {

@@ -1,4 +1,4 @@
-//! Runs of likenew in this process: its loop on a target with a sample of every I/O, and its procedures on simulated drives.
+//! Runs likenew in this process: its loop with a sample of every I/O, and procedures on simulated drives.
 
 use std::io;
 use std::path::Path;
@@ -48,7 +48,7 @@ pub(crate) fn run_once(drive: &mut dyn Drive, case: &Case, until: Until) -> anyh
 /// The setup failed, or the drive returned an error.
 pub(crate) fn run_workload(drive: &mut dyn Drive, workload: &Workload) -> anyhow::Result<FioResult> {
     let case = &workload.name;
-    // One lane is driven by this thread, beside which others may measure; several have threads of their own.
+    // A single lane runs in this thread, and others may measure beside it. Several lanes have own threads.
     let who = if workload.lanes == 1 { UsageWho::RUSAGE_THREAD } else { UsageWho::RUSAGE_SELF };
     let before = user_time_of(who)?;
     let ran = run(drive, workload, &mut || Box::new(()))?;
@@ -79,12 +79,12 @@ fn user_time_of(who: UsageWho) -> anyhow::Result<Nanos> {
     Ok(Nanos::from_secs(time.tv_sec() as u64) + Nanos::from_micros(time.tv_usec() as u64))
 }
 
-/// A line of the memory of this process, such as `VmRSS:`.
+/// The memory of this process on a line of its status file, such as `VmRSS:`, in bytes.
 pub(crate) fn memory_bytes(line: &str) -> anyhow::Result<f64> {
     memory_bytes_of("/proc/self/status", line)
 }
 
-/// The same of the process that a status file of the kernel is about.
+/// The memory of a process on a line of its status file, in bytes.
 pub(crate) fn memory_bytes_of(status_file: &str, line: &str) -> anyhow::Result<f64> {
     let status = std::fs::read_to_string(status_file)?;
     let amount = status.lines().find_map(|text| text.strip_prefix(line));
@@ -93,7 +93,7 @@ pub(crate) fn memory_bytes_of(status_file: &str, line: &str) -> anyhow::Result<f
     Ok(kib * 1024.0)
 }
 
-/// Runs a command silently; returns the most memory that it had at once, in bytes.
+/// Runs a command silently; returns its peak memory, in bytes.
 ///
 /// # Errors
 /// It cannot be started, or fails.
@@ -102,7 +102,7 @@ pub(crate) fn peak_memory_of(command: &mut Command) -> anyhow::Result<f64> {
     let status = format!("/proc/{}/status", child.id());
     let mut peak = 0.0_f64;
     loop {
-        // The kernel keeps the highest; what is added in the last moment before the end is missed.
+        // The kernel keeps the peak; growth after the last look is missed.
         if let Ok(bytes) = memory_bytes_of(&status, "VmHWM:") {
             peak = peak.max(bytes);
         }
@@ -114,7 +114,7 @@ pub(crate) fn peak_memory_of(command: &mut Command) -> anyhow::Result<f64> {
     }
 }
 
-/// Between two looks at the memory of a command.
+/// Time between two looks at the memory of a command.
 const LOOK: Duration = Duration::from_millis(1);
 
 /// Drives of the catalog and generated ones need no file.
@@ -124,9 +124,9 @@ pub(crate) fn no_files(_: &Path) -> io::Result<Vec<u8>> {
 
 /// The result of a procedure.
 pub(crate) struct QueryResult {
-    /// Its findings, unless the run ended early.
+    /// Findings, unless the run ended early.
     pub(crate) findings: anyhow::Result<Findings>,
-    /// Its evidence.
+    /// Evidence of the run.
     pub(crate) evidence: Evidence,
 }
 
@@ -164,10 +164,10 @@ impl Observer for SilentObserver {
     }
 }
 
-/// Runs something on every item, on so many threads; results in the order of the items.
+/// Runs a function on every item, on `threads` threads; returns the results in the order of the items.
 ///
 /// # Errors
-/// The first failure of a thread, after the others have come to their ends.
+/// The first failure of a thread, after the others have ended.
 pub(crate) fn on_threads<T: Sync, R: Send>(
     threads: usize,
     items: &[T],

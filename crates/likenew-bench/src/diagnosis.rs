@@ -1,5 +1,5 @@
-//! How well `check` finds causes: on simulated drives with known causes, alone and in pairs, and on healthy
-//! ones.
+//! Measures how well `check` finds causes: on simulated drives with known causes, alone and in pairs, and on
+//! healthy ones.
 
 mod case;
 mod drawn;
@@ -108,19 +108,19 @@ fn run_all(cases: &[Case], threads: usize) -> anyhow::Result<Vec<CaseResult>> {
     })
 }
 
-/// Goal: percent of cases with the right answer, at least.
+/// Goal: least percent of cases with the right answer.
 const RIGHT: f64 = 95.0;
-/// Goal: percent of healthy drives called slow, at most.
+/// Goal: most percent of healthy drives called slow.
 const SICK: f64 = 1.0;
 
 /// Counts over cases.
 #[derive(Clone, Debug, Default)]
 struct Score {
-    /// Sick drives of which a cause at work was named first.
+    /// Sick drives whose first named cause is at work.
     right: Share,
     undecided: usize,
     healthy_called_sick: Share,
-    /// Every case that is wrong or open.
+    /// A line for every case that is wrong or undecided.
     lines: Vec<String>,
 }
 

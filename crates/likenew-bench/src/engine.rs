@@ -1,5 +1,4 @@
-//! Likenew's engine compared with fio: runs in turns on the same file and the same devices, printed as
-//! ratios.
+//! Compares likenew's run loop with fio: agreement and cost on the same file and devices in turns, as ratios.
 
 use std::path::Path;
 use std::process::Command;
@@ -42,7 +41,7 @@ pub(crate) const SPAN: u64 = 512 << 20;
 const MIB: u32 = 1 << 20;
 /// Bytes of a tmpfs beyond the file.
 const RESERVE: u64 = 64 << 20;
-/// The devices.
+/// Names of the devices.
 pub(crate) const LOOP: &str = "a loop device over tmpfs";
 pub(crate) const SERVED_FILE: &str = "a loop device over a file that nbdkit serves";
 pub(crate) const TMPFS: &str = "a file on tmpfs";
@@ -199,7 +198,7 @@ impl Turns {
         Ok(turns)
     }
 
-    /// Each run of likenew over the geometric mean of fio's before and after it.
+    /// Each run of likenew over the geometric mean of the fio runs before and after it.
     pub(crate) fn ratios(&self, value_of: impl Fn(&FioResult) -> f64) -> Vec<f64> {
         let likenew = self.likenew.iter().zip(self.fio.windows(2));
         likenew
@@ -213,7 +212,7 @@ impl Turns {
     }
 }
 
-/// What one I/O costs of the processor, in nanoseconds.
+/// Median CPU time of one I/O, in nanoseconds.
 fn middle_cost(runs: &[FioResult]) -> f64 {
     middle(&runs.iter().map(|run| run.cpu_ns_per_io).collect::<Vec<_>>())
 }
@@ -249,7 +248,7 @@ fn run_alone() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Runs so many I/Os, every sample recorded.
+/// Runs `ios` I/Os on a drive that does nothing, every sample recorded.
 ///
 /// # Errors
 /// The setup failed.
@@ -257,7 +256,7 @@ pub(crate) fn run_nop(ios: u64) -> anyhow::Result<()> {
     case_run::run_once(&mut Nop::new(), &NOP_CASE, Until::ops(ios)).map(drop)
 }
 
-/// The most memory that a process of its own has for [`run_nop`], in bytes: what this one did before does not count.
+/// Peak memory of a process that only does [`run_nop`], in bytes.
 ///
 /// # Errors
 /// It cannot be started, or fails.

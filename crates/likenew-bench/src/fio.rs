@@ -1,4 +1,4 @@
-//! One run of fio on a target, and its own numbers.
+//! Runs fio once on a target, and reads its own numbers.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! How accurate an X-ray is: each answer compared with the truth, on generated drives with known internals.
+//! Measures how accurate an X-ray is, on generated drives with known internals.
 
 mod case;
 mod published_models;
@@ -70,17 +70,17 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What X-rays of some drives came to.
+/// Results of X-rays of several drives.
 pub(crate) struct Summary {
     cases: Vec<Case>,
-    /// Bytes written over the capacity, the median.
+    /// Median of the bytes written over the capacity.
     pub(crate) capacities_written: f64,
-    /// Of all answers.
+    /// Confident answers that are wrong, of all answers.
     pub(crate) false_claims: Share,
 }
 
 impl Summary {
-    /// Drives about which an answer is right, of those that have the property and show it.
+    /// Drives with a right answer, of those that have the property and show it.
     pub(crate) fn right(&self, property: &str) -> Share {
         Score::compute(rows_of(&self.cases, property)).right
     }
@@ -98,8 +98,8 @@ pub(crate) fn summary(seeds: Range<u64>) -> anyhow::Result<Summary> {
     Ok(Summary { capacities_written: middle(&written), false_claims, cases })
 }
 
-/// One drive in this many is X-rayed again under each noise; coprime to the number of families, so that all
-/// of them come.
+/// One drive in this many is X-rayed again under each noise. Coprime to the number of families, so that every
+/// family is among them.
 const NOISY_EVERY: usize = 5;
 
 fn noisy(seeds: &[u64], quiet: Vec<Case>, query: &Query, threads: usize) -> anyhow::Result<String> {
@@ -181,7 +181,7 @@ mod tests {
         assert!(score.intervals.percent() >= COVERAGE_MIN, "{text}");
     }
 
-    /// A drive whose small area holds nothing of one die, and two whose stripes the addresses of a coarse area skip.
+    /// A drive whose small area holds nothing of one die, and two with stripes that a coarse area skips.
     const HIDDEN_IN_A_SMALL_AREA: [u64; 3] = [9317, 9306, 9332];
 
     #[test]

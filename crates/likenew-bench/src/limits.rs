@@ -1,5 +1,5 @@
-//! Every limit of the instrument in one table: what an I/O costs beside fio and beside a bare ring, the simulator beside the
-//! memory of this machine, the bytes of an answer beside fixed plans, and how cost grows with work.
+//! Prints every limit of the instrument in one table: an I/O beside fio and a bare ring, the simulator beside
+//! this machine's memory, the bytes of an answer beside fixed plans, and how cost grows with work.
 
 mod answers;
 mod devices;
@@ -77,7 +77,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A limit that a number is to keep.
+/// The goal of a number.
 #[derive(Clone, Copy, Debug)]
 enum Goal {
     AtLeast(f64),
@@ -86,8 +86,8 @@ enum Goal {
 }
 
 impl Goal {
-    /// Whether the median of the rounds reaches the goal: it is unclear where the interval of that median holds values
-    /// that do and values that do not.
+    /// Whether the median of the rounds reaches the goal; "unclear" if the interval of that median holds
+    /// values that do and values that do not.
     fn reached_by(self, rounds: &[f64]) -> &'static str {
         let (lowest, highest) = match self {
             Self::AtLeast(low) => (low, f64::INFINITY),
@@ -115,10 +115,10 @@ impl Goal {
     }
 }
 
-/// How sure the interval of a median is.
+/// Confidence of the interval of a median.
 const CONFIDENCE: f64 = 0.95;
 
-/// Prints a line of the table. `unit` stands after the numbers, `beside` is the limit that was measured with them.
+/// Prints a row of the table. `unit` follows the numbers; `beside` is a limit that was measured with them.
 fn print_row(what: &str, values: &[f64], unit: &str, goal: Option<Goal>, beside: &str) {
     let interval = median_interval(values, CONFIDENCE);
     let measured = match values {

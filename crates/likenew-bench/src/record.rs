@@ -1,4 +1,4 @@
-//! What recording costs a load: pairs of runs of fio on a loop device over memory, recorded and not.
+//! Measures what recording costs a load: pairs of fio runs on a loop device over memory, recorded and not.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
@@ -117,7 +117,7 @@ impl Recorder {
             command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().context("could not run likenew")?;
         let stderr = child.stderr.take().expect("it is piped");
         let mut lines = BufReader::new(stderr).lines();
-        // The last line that it prints before it begins.
+        // The last line that the recorder prints before it begins.
         let has_begun = lines.any(|line| line.is_ok_and(|line| line.contains("buffers take")));
         ensure!(has_begun, "the recorder did not begin");
         // More output must not block it.

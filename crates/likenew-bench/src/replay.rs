@@ -1,4 +1,4 @@
-//! Replay: how exactly recorded times are kept, and the speed without them beside fio with the same log.
+//! Measures replay: how exactly recorded times are kept, and its speed without them, beside fio.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -76,7 +76,7 @@ impl TraceSource for SyntheticTrace {
     }
 }
 
-/// Prints both.
+/// Prints how exactly times are kept, and the speed beside fio.
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let tmpfs = Tmpfs::mount(2 * SPAN)?;
     let scratch = Scratch::create(tmpfs.path())?;
@@ -168,7 +168,7 @@ fn replay(drive: &mut dyn Drive, timing: ReplayTiming, ios: u64, gap: Nanos) -> 
     Ok(ran.segment)
 }
 
-/// The same I/Os as a log of fio.
+/// Writes the I/Os of [`SyntheticTrace`] as a log of fio.
 fn scratch_log(folder: &Path) -> anyhow::Result<std::path::PathBuf> {
     let mut made = SyntheticTrace::new(FAST_IOS, Nanos::ZERO);
     let mut text = String::from("fio version 2 iolog\ndrive add\ndrive open\n");
@@ -181,7 +181,7 @@ fn scratch_log(folder: &Path) -> anyhow::Result<std::path::PathBuf> {
     Ok(path)
 }
 
-/// I/Os per second.
+/// Replays the log by fio; returns I/Os per second.
 fn fio(device: &Path, log: &Path) -> anyhow::Result<f64> {
     let sh = Shell::new()?;
     let flags = [

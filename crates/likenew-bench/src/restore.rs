@@ -1,5 +1,5 @@
-//! How well `recondition` restores: on generated flash drives, each used in a way that TRIM or rewriting undoes, and each slow in
-//! a way that neither can change.
+//! Measures how well `recondition` restores generated flash drives: each used in a way that TRIM or rewriting
+//! undoes, and each slow in a way that neither can change.
 
 mod case;
 
@@ -28,7 +28,7 @@ pub(crate) struct Options {
     threads: usize,
 }
 
-/// Families with flash behind a map, which is what goes out of order.
+/// Families with flash behind a mapping table, which is what use puts out of order.
 const FAMILIES: [Family; 8] = [
     Family::PageMap,
     Family::StaticSlc,
@@ -40,7 +40,7 @@ const FAMILIES: [Family; 8] = [
     Family::Fast,
 ];
 
-/// Prints how many drives are restored, and how often help is claimed that did not come.
+/// Prints how many drives are restored, and how often a step is wrongly said to have helped.
 ///
 /// # Errors
 /// A drive cannot be opened, or a run ended early.
@@ -86,8 +86,8 @@ fn tasks(first: u64, drives: usize) -> anyhow::Result<Vec<Task>> {
     Ok(tasks.flatten().collect())
 }
 
-/// Goals: percent of fallen drives restored, at least; of claims of help that did not come, at most; and capacities written in
-/// the median.
+/// Goals: least percent of fallen drives restored, most percent of false claims of help, and median
+/// capacities written.
 const RESTORED_PERCENT: f64 = 95.0;
 const FALSE_PERCENT: f64 = 1.0;
 const CAPACITIES: f64 = 2.2;
@@ -108,7 +108,7 @@ fn line(case: &Case) -> String {
     format!("{}: {worst}; {steps}; {helped}; {:.2} × capacity", case.target, case.capacities_written())
 }
 
-/// All of one case.
+/// All metrics of one case.
 fn one_case(case: &Case) -> String {
     let percent = |share: f64| format!("{:.1}%", share * 100.0);
     let rows = case.writes.iter().map(|share| {
@@ -123,12 +123,12 @@ fn one_case(case: &Case) -> String {
 struct Score {
     used: usize,
     unfixable: usize,
-    /// Of the used drives that had fallen.
+    /// Restored drives, of the used ones that had fallen.
     restored: Share,
     as_new: Share,
-    /// Of the drives that cannot be helped.
+    /// False claims of help, of the drives that cannot be helped.
     false_helped: Share,
-    /// Written to the fallen drives: in the median, and at most.
+    /// Capacities written to the fallen drives: the median and the maximum.
     capacities: Option<(f64, f64)>,
 }
 
@@ -157,7 +157,7 @@ impl Score {
     }
 }
 
-/// The table, the goals, and what missed one.
+/// The table, the goals, and the cases that missed one.
 fn report(drives: usize, cases: &[Case]) -> String {
     let of_family = |family| cases.iter().filter(|case| case.family == family).collect::<Vec<_>>();
     let total = Score::compute(&cases.iter().collect::<Vec<_>>());
@@ -224,7 +224,7 @@ mod tests {
         assert!(!narrow.helped, "{}", one_case(&narrow));
     }
 
-    /// Two reports compare line by line.
+    /// Reports compare line by line only with the same rows.
     #[test]
     fn a_family_without_a_drive_has_a_row() {
         let text = report(0, &[]);

@@ -1,5 +1,5 @@
-//! How well `recondition` and `check` do where nobody has a reference: simulated drives as block devices of the kernel, with a real
-//! file system on them, and fio as the judge of what was gained.
+//! Measures how well `recondition` and `check` do without a reference: simulated drives as block devices of
+//! the kernel, a real file system on them, and fio as the judge of what was gained.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -38,17 +38,17 @@ pub(crate) struct Options {
     keep: Option<PathBuf>,
 }
 
-/// What a used drive has to reach of the same drive when new, by fio.
+/// A used drive is restored from this share of the new drive's speed on, by fio.
 const RESTORED: f64 = 0.95;
 /// A used drive that reaches this share is as fast as new.
 const NOT_FALLEN: f64 = 0.9;
 /// Bytes that fio writes sequentially to find out how fast a drive is.
 const FIO_BYTES: &str = "200M";
-/// Time for a drive to move what it holds in a cache, and to collect what it collects when idle.
+/// Rest in which a drive empties its cache and finishes idle garbage collection.
 const REST: Duration = Duration::from_secs(30);
 /// Names of causes that a used drive without TRIM may have.
 const RIGHT_CAUSES: [&str; 3] = ["no_trim", "scattered_data", "nearly_full"];
-/// Drives with a map of pages, of the generated ones, smallest first: those that use slows down.
+/// Seeds of generated page-mapped drives that use slows down, smallest first.
 const GENERATED: [u64; 13] = [3, 4, 13, 15, 17, 21, 22, 25, 28, 39, 41, 42, 53];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,7 +74,7 @@ impl fmt::Display for Pair {
     }
 }
 
-/// Pairs without end: tiny drives and generated ones, file systems and company in turns.
+/// An endless series of pairs: tiny and generated drives, file systems, busy and not, in turns.
 fn pairs() -> impl Iterator<Item = Pair> {
     (0..).map(|index: usize| {
         let drive = match index % 3 {
@@ -87,10 +87,10 @@ fn pairs() -> impl Iterator<Item = Pair> {
     })
 }
 
-/// What happened to a drive.
+/// The result of a run on one drive.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Outcome {
-    /// By fio, in bytes a second, before and after.
+    /// Speed by fio, in bytes a second, before and after.
     before: f64,
     after: f64,
     summary: String,
@@ -99,7 +99,7 @@ struct Outcome {
     steps: usize,
 }
 
-/// A run as it is kept.
+/// A run as the folder of `--keep` holds it.
 #[derive(Serialize, Deserialize)]
 struct Kept {
     /// The pair, as it is printed.
@@ -109,7 +109,7 @@ struct Kept {
     recondition: Value,
 }
 
-/// Prints how many drives are as fast as new afterwards, and what was said of them.
+/// Prints how many drives are as fast as new afterwards, and which causes were named.
 ///
 /// # Errors
 /// A program is missing, or this is not root.
@@ -170,7 +170,7 @@ fn report(outcomes: &[(Outcome, Outcome)]) -> String {
 }
 
 impl Pair {
-    /// What was kept of this pair, if anything was.
+    /// The stored outcome of this pair, if there is one.
     fn kept(&self, path: &Path) -> anyhow::Result<Option<Outcome>> {
         if !path.exists() {
             return Ok(None);
@@ -184,7 +184,7 @@ impl Pair {
     fn run(&self, binary: &Path, state: &str, keep: Option<&Path>) -> anyhow::Result<Outcome> {
         let mount = || Mounted::begin(binary, &format!("sim:{}?state={state}", self.drive), self.file_system);
         let company = |mounted: &Mounted| self.is_busy.then(|| Company::begin(&mounted.point)).transpose();
-        // Of another drive of the same kind, as a check restores a part of what it writes.
+        // The check gets a drive of its own, because it restores a part of what it writes.
         let checked = mount()?;
         let beside_check = company(&checked)?;
         let check = checked.ask(binary, "check")?;
@@ -207,7 +207,7 @@ impl Pair {
         };
         if let Some(path) = keep {
             let kept = Kept { pair: self.to_string(), outcome: outcome.clone(), check, recondition };
-            // Renamed when it is whole: a run that was ended leaves none that looks like one.
+            // Renamed when complete, so that an interrupted run leaves no file that looks complete.
             let beside = path.with_extension("part");
             std::fs::write(&beside, serde_json::to_string(&kept)?)?;
             std::fs::rename(&beside, path)?;
@@ -227,7 +227,7 @@ fn causes(document: &Value) -> anyhow::Result<Vec<String>> {
 /// A simulated drive in real time, below a real file system. Everything ends when it is dropped.
 struct Mounted {
     point: PathBuf,
-    // In the order in which they end.
+    // In the order in which they are dropped.
     _unmount: Unmount,
     _device: Loop,
     _file: ServedFile,
@@ -323,7 +323,7 @@ impl Mounted {
         Ok(Self { point, _unmount: unmount, _device: device, _file: file, _server: server, folder })
     }
 
-    /// How fast a new file is written sequentially.
+    /// Speed at which fio writes a new file sequentially, in bytes a second.
     fn fio_bytes_per_s(&self) -> anyhow::Result<f64> {
         let (sh, file) = (Shell::new()?, self.point.join("fio"));
         let text = cmd!(
@@ -337,7 +337,7 @@ impl Mounted {
         document["jobs"][0]["write"]["bw_bytes"].as_f64().context("fio says no speed")
     }
 
-    /// What a bare command for its folder says.
+    /// Runs a command on the folder without any setting; returns its document.
     fn ask(&self, binary: &Path, command_name: &str) -> anyhow::Result<Value> {
         let (said, data) = (self.folder.path().join("said.json"), self.folder.path().join("data"));
         let mut command = Command::new(binary);

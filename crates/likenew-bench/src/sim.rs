@@ -1,4 +1,4 @@
-//! The simulator: speed of aging whole drives, memory, and agreement with theory.
+//! Measures the simulator: speed of aging whole drives, memory, and agreement with theory.
 
 pub(crate) mod bare_layer;
 
@@ -52,13 +52,13 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The drive with its capacity as another share of its flash.
+/// Opens the drive with another share of its flash as capacity.
 fn open(share: Option<f64>, state: &str) -> anyhow::Result<SimDrive> {
     let bytes = share.map_or(X25_M_BYTES, |share| (share * f64::from(80 << 10)) as u64 * (1 << 20));
     open_as(bytes, 1, state)
 }
 
-/// The drive so many times as large, on as many dies.
+/// Opens the drive `scale` times as large, on as many times the dies.
 ///
 /// # Errors
 /// The simulator refuses it.
@@ -67,7 +67,7 @@ pub(crate) fn open_scaled(scale: u64, state: &str) -> anyhow::Result<SimDrive> {
 }
 
 fn open_as(bytes: u64, scale: u64, state: &str) -> anyhow::Result<SimDrive> {
-    /// What the catalog says of a plane; its range holds for the drive as it was sold.
+    /// A plane's blocks in the catalog, and their range, which holds for the drive as it was sold.
     const BLOCKS: u64 = 2048;
     const BLOCKS_RANGE: &str = " range = [2008, 2048],";
     let entry =
@@ -85,7 +85,7 @@ fn open_as(bytes: u64, scale: u64, state: &str) -> anyhow::Result<SimDrive> {
     Ok(spec.open(|_: &Path| Ok(text.clone().into()))?)
 }
 
-/// Rates of parts of a run, for pairs of builds.
+/// Prints the rates of five parts of a run, to compare builds in pairs.
 fn stack(writes: u64) -> anyhow::Result<()> {
     let mut drive = open(None, "used")?;
     let capacity = drive.geometry().capacity;
@@ -100,7 +100,7 @@ fn stack(writes: u64) -> anyhow::Result<()> {
 
 /// The whole stack in its steady state.
 pub(crate) struct StackSpeed {
-    /// Host writes a second of a core, in each round after that, ascending.
+    /// Host writes per second of CPU time, in each round of the steady state, ascending.
     pub(crate) writes_per_s: Vec<f64>,
     /// Seconds to open the drive used.
     pub(crate) opened_s: f64,
@@ -108,7 +108,7 @@ pub(crate) struct StackSpeed {
     pub(crate) amplification: Vec<f64>,
 }
 
-/// Random 4 KiB writes until the write amplification stays, and then in rounds; `share` is the capacity as a share of the flash.
+/// Writes 4 KiB at random until write amplification is steady, then in rounds. `share`: capacity over flash.
 ///
 /// # Errors
 /// The drive cannot be opened, or a run fails.
@@ -121,7 +121,7 @@ pub(crate) fn stack_speed(share: Option<f64>, rounds: usize) -> anyhow::Result<S
     let mut fills = Vec::new();
     while !is_steady(&fills) && fills.len() < FILLS_MAX {
         let before = drive.flash_counters().context("a simulated drive has counters")?;
-        // Each fill at its own addresses: the same ones again would leave a third of the drive cold.
+        // Each fill has its own addresses: the same ones again would leave a third of the drive cold.
         let workload =
             Workload { seed: fills.len() as u64, ..case_run::workload(&case, Until::ops(capacity / PAGE)) };
         case_run::run_workload(&mut drive, &workload)?;
@@ -214,8 +214,8 @@ fn fill() -> anyhow::Result<()> {
 const SEED: u64 = 1;
 /// Largest deviation of page maps from theory, in percent; the goal.
 const GOAL_PAGE_PERCENT: f64 = 1.0;
-/// The same for block maps with log blocks, in percent. Chosen: larger, because the theory ignores the last
-/// log blocks.
+/// Largest deviation of block maps with log blocks, in percent. Chosen: larger, because the theory ignores
+/// the last log blocks.
 const GOAL_LOG_PERCENT: f64 = 3.0;
 
 /// Prints both tables.
@@ -291,7 +291,7 @@ fn page_map() -> f64 {
     worst
 }
 
-/// Two thousand blocks, thirteen drive writes.
+/// A drive of two thousand blocks, and thirteen drive writes.
 fn setting(
     collection: Collection,
     streams: Streams,

@@ -55,20 +55,20 @@ pub(crate) struct Share {
 }
 
 impl Share {
-    /// Those of some items that have a property.
+    /// Counts the items that have a property.
     pub(crate) fn count<T>(items: impl IntoIterator<Item = T>, has: impl Fn(&T) -> bool) -> Self {
         let mut share = Self::default();
         items.into_iter().for_each(|item| share.add(has(&item)));
         share
     }
 
-    /// Counts one more.
+    /// Counts one more item.
     pub(crate) fn add(&mut self, is_part: bool) {
         self.part += usize::from(is_part);
         self.whole += 1;
     }
 
-    /// In percent; 0 of nothing.
+    /// In percent; 0 if nothing was counted.
     pub(crate) fn percent(self) -> f64 {
         100.0 * self.part as f64 / self.whole.max(1) as f64
     }
@@ -83,19 +83,19 @@ impl Display for Share {
     }
 }
 
-/// What follows a number that misses its goal.
+/// The mark behind a number that misses its goal.
 pub(crate) fn mark(is_met: bool) -> &'static str {
     if is_met { "" } else { "  MISSED" }
 }
 
 const NO_ROUND: &str = "a round was measured";
 
-/// The value in the middle.
+/// The median.
 pub(crate) fn middle(values: &[f64]) -> f64 {
     median(values).expect(NO_ROUND)
 }
 
-/// `1.003 [0.98 … 1.02]`: the middle, the lowest and the highest.
+/// `1.003 [0.98 … 1.02]`: the median, the lowest and the highest.
 pub(crate) fn spread(ratios: &[f64]) -> String {
     let (lowest, highest) = (minimum(ratios).expect(NO_ROUND), maximum(ratios).expect(NO_ROUND));
     format!("{:.3} [{lowest:.2} … {highest:.2}]", middle(ratios))

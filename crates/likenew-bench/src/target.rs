@@ -1,5 +1,5 @@
-//! Targets for measuring the engine: a file on tmpfs, a loop device over another, and a device with its own
-//! latency.
+//! Targets for measuring the engine: a file on tmpfs, a loop device over such a file, and a device with its
+//! own latency.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ pub(crate) struct Case {
 }
 
 impl Case {
-    /// As it is shown, without columns.
+    /// The case in one line, without columns.
     pub(crate) fn name(&self) -> String {
         self.to_string().split_whitespace().collect::<Vec<_>>().join(" ")
     }
@@ -76,7 +76,7 @@ impl Tmpfs {
 impl Drop for Tmpfs {
     fn drop(&mut self) {
         let path = self.folder.path();
-        // A loop device over a file in it may let go of that a moment after it was detached.
+        // A detached loop device may hold a file in the tmpfs for another moment.
         let unmounted = Shell::new().and_then(|sh| cmd!(sh, "umount --lazy {path}").quiet().run());
         if let Err(error) = unmounted {
             eprintln!("could not unmount {}: {error}", path.display());
@@ -101,7 +101,7 @@ impl ServedFile {
         Self::start(&["--command", "nbdkit", "--single", "memory", &bytes.to_string()])
     }
 
-    /// Serves what nbdfuse finds by these arguments.
+    /// Serves what nbdfuse opens by these arguments.
     ///
     /// # Errors
     /// nbdfuse is not installed, finds nothing, or the system has no FUSE.
@@ -172,8 +172,8 @@ pub(crate) struct Loop {
 }
 
 impl Loop {
-    /// Attaches one. Past the page cache of the file below only if that file has a latency: a file on tmpfs
-    /// is memory already.
+    /// Attaches a loop device. `is_direct` bypasses the page cache of the file below, for a file with a
+    /// latency; one on tmpfs is memory already.
     ///
     /// # Errors
     /// The system refuses.

@@ -1,4 +1,4 @@
-//! Speed and memory of reading traces.
+//! Measures the speed and memory of reading traces.
 
 use std::path::Path;
 

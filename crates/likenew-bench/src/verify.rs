@@ -1,5 +1,5 @@
-//! The cost of verifying: stamped compared with plain workloads in pairs on a loop device, `verify` compared
-//! with f3 in pairs on the same file system, and the stamps alone.
+//! Measures the cost of verifying: stamped beside plain workloads in pairs on a loop device, `verify` beside
+//! f3 in pairs on the same file system, and the stamps alone.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -35,14 +35,14 @@ const SPAN: u64 = 1 << 30;
 const BLOCK: u32 = 1 << 20;
 const STAMP: Stamp = Stamp { key: 1, pass: 1 };
 
-/// Prints all three.
+/// Prints the speed of stamps alone, on a loop device, and beside f3.
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     stamps_alone();
     run_on_loop_device(options)?;
     compare_with_f3(options)
 }
 
-/// In a buffer of the length of one I/O, like in the loop.
+/// Makes and checks stamps in a buffer as long as one I/O, like the run loop.
 fn stamps_alone() {
     const ROUNDS: u64 = 8192;
     let mut buffer = vec![0u8; BLOCK as usize];

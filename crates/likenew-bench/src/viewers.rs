@@ -1,4 +1,4 @@
-//! What live viewers of the served page cost the run that they watch: pairs of runs with and without them.
+//! Measures what live viewers of the served page cost the run that they watch, in pairs of runs.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
@@ -30,7 +30,7 @@ pub(crate) struct Options {
 
 /// Bytes of the span that each run tests.
 const SPAN: u64 = 256 << 20;
-/// Time between questions whether a run is over.
+/// Time between two questions whether a run is over.
 const PAUSE: Duration = Duration::from_millis(500);
 
 /// Prints the ratio of speeds with viewers to those without, of all tests of a bench together.
@@ -90,7 +90,7 @@ impl WebServer {
         Ok(Self { child, host, secret })
     }
 
-    /// Runs a bench while so many viewers follow it, and returns the geometric mean of its speeds in bytes/s.
+    /// Runs a bench while `viewers` viewers follow it; returns the geometric mean of its speeds in bytes/s.
     fn speed(&self, folder: &Path, viewers: usize) -> anyhow::Result<f64> {
         let order = json!({"command": "bench", "target": folder.to_str().context("a plain path")?, "options":
             {"span": SPAN.to_string(), "time": "500ms", "passes": "3"}});

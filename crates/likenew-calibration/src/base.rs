@@ -1,4 +1,4 @@
-//! The drive that a calibration begins with: a file of the catalog's form, brought to the capacity of the real drive.
+//! The drive from which a calibration starts: a drive file as in the catalog, scaled to the real drive's capacity.
 
 use likenew_sim::model::Model;
 use likenew_sim::{SimDrive, SimError, Spec, SpecName, replace_entries};
@@ -6,37 +6,37 @@ use likenew_sim::{SimDrive, SimError, Spec, SpecName, replace_entries};
 use crate::parameter::{Parameter, value_of};
 use crate::wording;
 
-/// A drive's file and the state that every run begins in.
+/// A drive file, and the state in which every run begins.
 #[derive(Clone, Debug)]
 pub struct Base {
-    /// How it is called: `tlc-nvme-1tb`.
+    /// The drive's name, such as `tlc-nvme-1tb`.
     pub name: String,
-    /// As it was given, with the state.
+    /// The target as it was given, including the state.
     spec: Spec,
-    /// The file.
+    /// The text of the drive file.
     text: String,
-    /// What the file says.
+    /// The parsed drive file.
     model: Model,
 }
 
-/// Parts of a flash drive that grow with its capacity.
+/// Values of a flash drive that grow with its capacity.
 const CAPACITY_KEYS: [&str; 2] = ["nand.blocks_per_plane", "slc_cache.static_blocks_per_die"];
 
 impl Base {
-    /// From a spec and the text of its file.
+    /// Makes a base from a target and the text of its drive file.
     ///
     /// # Errors
-    /// The file is not as it has to be.
+    /// The drive file is invalid.
     pub fn new(spec: &Spec, file: &str, text: String) -> Result<Self, SimError> {
         let model = Model::parse(file, &text)?;
         let name = file.rsplit('/').next().unwrap_or(file);
         let name = name.strip_suffix(".toml").unwrap_or(name).to_owned();
-        // What it opens is the text of a candidate, by this name in messages.
+        // Opening this target reads a candidate's text; messages call it by the file's name.
         let spec = Spec { drive: SpecName::File(file.into()), ..spec.clone() };
         Ok(Self { name, spec, text, model })
     }
 
-    /// The same drive with so many bytes, and as large a share of spare flash as it had.
+    /// Scales the drive to this capacity and keeps its share of spare flash.
     ///
     /// # Errors
     /// Such a drive cannot be built.
@@ -58,27 +58,27 @@ impl Base {
         Self::new(&self.spec, &self.name, text).map(|base| Self { name: self.name, ..base })
     }
 
-    /// Bytes that it holds.
+    /// The drive's capacity in bytes.
     pub fn capacity_bytes(&self) -> u64 {
         self.model.capacity_bytes
     }
 
-    /// What its file says.
+    /// The parsed drive file.
     pub fn model(&self) -> &Model {
         &self.model
     }
 
-    /// Its file.
+    /// The text of the drive file.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The setting after the question mark of a target that brings a drive into the state that every run began in.
+    /// The part of the target after the question mark, which sets the state in which every run begins.
     pub fn state(&self) -> &str {
         self.spec.text.split_once('?').map_or("", |(_, state)| state)
     }
 
-    /// The values of the file when each parameter has moved by a factor, given as its logarithm: every key once.
+    /// The file's values after each parameter changed by a factor, whose logarithms are `moves`. Each key occurs once.
     pub fn values(&self, parameters: &[Parameter], moves: &[f64]) -> Vec<(&'static str, f64)> {
         let mut values: Vec<(&'static str, f64)> = Vec::new();
         for (parameter, by) in parameters.iter().zip(moves) {
@@ -94,10 +94,10 @@ impl Base {
         values
     }
 
-    /// The file with other values, in place of ranges and sources as well.
+    /// The drive file with these values. They also replace ranges and sources.
     ///
     /// # Errors
-    /// It has no such key.
+    /// The file lacks one of the keys.
     pub fn text_with(&self, values: &[(&'static str, f64)]) -> Result<String, SimError> {
         let entries: Vec<(&str, String)> = values
             .iter()
@@ -107,7 +107,7 @@ impl Base {
         replace_entries(&self.name, &self.text, &entries)
     }
 
-    /// The drive with these values, in the state that every run begins in.
+    /// Opens the drive with these values, in the state in which every run begins.
     ///
     /// # Errors
     /// Such a drive cannot be built.

@@ -1,4 +1,4 @@
-//! The calibration: which runs, which parameters, what was found, and how well it predicts.
+//! The whole calibration: fits parameters to runs, and predicts runs with the result.
 
 use std::sync::atomic::AtomicUsize;
 
@@ -21,16 +21,16 @@ use crate::problem::Problem;
 use crate::rehearsal::{Effort, Groups, MeasuredRun, Rehearsal, Row};
 use crate::search::{Budget, Fit, PRIOR_SD, base_cost, search};
 
-/// How to calibrate.
+/// Settings of a calibration.
 #[derive(Clone, Copy, Debug)]
 pub struct CalibrationOptions {
     /// Candidates of the global search.
     pub candidates: usize,
     /// Steps of least squares after it.
     pub steps: usize,
-    /// Candidates that are simulated at once.
+    /// Candidates that are simulated in parallel.
     pub threads: usize,
-    /// Of the global search.
+    /// Seed of the global search.
     pub seed: u64,
     /// How much of each run is simulated.
     pub effort: Effort,
@@ -42,58 +42,58 @@ impl Default for CalibrationOptions {
     }
 }
 
-/// A run and what of it was compared.
+/// A run, and how much of it was compared.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RunUse {
-    /// The run.
+    /// The run's name.
     pub name: String,
-    /// The procedure.
+    /// The run's procedure.
     pub procedure: String,
     /// Segments that were compared.
     pub segments: usize,
-    /// Numbers that were compared.
+    /// Metrics that were compared.
     pub metrics: usize,
 }
 
 /// A calibrated drive.
 #[derive(Clone, Debug, Serialize)]
 pub struct Calibration {
-    /// The drive that it began with.
+    /// The drive from which the calibration started.
     pub base: String,
-    /// The state that every run began in, as a setting of a target.
+    /// The state in which every run begins, as in a target.
     pub state: String,
-    /// The runs that it was fitted to.
+    /// Runs to which the drive was fitted.
     pub runs: Vec<RunUse>,
-    /// Every parameter of the drive, found or not.
+    /// All parameters of the drive, whether determined or not.
     pub estimates: Vec<Estimate>,
-    /// What shows from outside where single parameters do not.
+    /// Sums and ratios that are known better than their single parameters.
     pub combinations: Vec<Combination>,
-    /// Runs that it was not fitted to.
+    /// Predictions of runs to which the drive was not fitted.
     pub held_out: Vec<Prediction>,
-    /// The runs that it was fitted to, simulated again.
+    /// Predictions of the runs to which the drive was fitted.
     pub fitted: Vec<Prediction>,
-    /// Errors of the metrics, as estimated.
+    /// Estimated errors of the metrics.
     pub noise: Vec<Noise>,
-    /// Candidates that were simulated.
+    /// Number of candidates that were simulated.
     pub candidates: usize,
-    /// The drive's file.
+    /// The calibrated drive file.
     #[serde(skip)]
     pub file: String,
 }
 
-/// The share of intervals that hold the true value.
+/// Confidence of the intervals: the share that contains the true value.
 pub const CONFIDENCE: f64 = 0.9;
-/// Half of the widest interval of a value that is determined, as a logarithm: a tenth.
+/// Largest half-width of a determined value's interval, as a logarithm: a tenth.
 const DETERMINED: f64 = 0.095;
-/// A value is rough, and no worse, while its standard deviation is at most this share of the prior's.
+/// Largest standard deviation of a rough value, as a share of the prior's.
 const ROUGH: f64 = 0.6;
-/// Fewest degrees of freedom that an interval is made with.
+/// Fewest degrees of freedom for an interval.
 const FREEDOM_MIN: f64 = 3.0;
 
-/// Fits the parameters of a drive to runs of a real one, and predicts others with it.
+/// Fits the parameters of a drive to runs of a real one, and predicts other runs with it.
 ///
 /// # Errors
-/// Nothing of the runs can be simulated on such a drive, or the user stopped it.
+/// No part of the runs can be simulated on such a drive, or the user stopped the calibration.
 pub fn calibrate(
     base: &Base,
     runs: &[MeasuredRun],
@@ -148,10 +148,10 @@ pub fn calibrate(
     })
 }
 
-/// The one of several drives that does what was measured best, as it is; none if none can run it.
+/// The base that, without fitting, reproduces the measured runs best; `None` if no base can run them.
 ///
 /// # Errors
-/// Nothing of the runs can be simulated.
+/// No part of the runs can be simulated.
 pub fn closest<'a>(
     bases: &'a [Base],
     runs: &[MeasuredRun],
@@ -212,16 +212,16 @@ fn run_use(rehearsal: &Rehearsal<'_>) -> RunUse {
     }
 }
 
-/// Standard deviations on each side of a 90% interval.
+/// Standard deviations from a value to each end of its 90% interval.
 fn quantile(freedom: f64) -> f64 {
     let student =
         StudentsT::new(0.0, 1.0, freedom.max(FREEDOM_MIN)).expect("its degrees of freedom are positive");
     WIDENING * student.inverse_cdf(0.5 + CONFIDENCE / 2.0)
 }
 
-/// Intervals are wider than planes around the best candidate make them: the planes are themselves fitted to rough simulations, and
-/// where a value stops mattering, they bend. Measured with `bench calibration`, seeds 1001 to 1068: 85.1% of 538 intervals held the
-/// true value without it, and 90% would have held it with this factor.
+/// Factor on the intervals from the planes around the best candidate, which are too narrow: planes are fitted to rough
+/// simulations, and they bend where a value stops mattering. Measured with `bench calibration`, seeds 1001 to 1068:
+/// without the factor, 85.1% of 538 intervals held the true value; with it, 90% would have.
 const WIDENING: f64 = 1.3;
 
 fn estimates(problem: &Problem<'_>, fit: &Fit) -> Vec<Estimate> {
@@ -232,7 +232,7 @@ fn estimates(problem: &Problem<'_>, fit: &Fit) -> Vec<Estimate> {
     let at =
         |values: &[(&str, f64)], key| values.iter().find(|(known, _)| *known == key).map(|(_, value)| *value);
     let estimate = |(index, parameter): (usize, &Parameter)| {
-        // A value may be moved by another parameter as well.
+        // Another parameter may change the same value, too.
         let moved = |by: &Parameter| f64::from(u8::from(by.keys().any(|key| key == parameter.key)));
         let weights = RowDVector::from_iterator(fit.moves.len(), problem.parameters.iter().map(moved));
         let deviation = fit.deviation(&weights.transpose());

@@ -1,4 +1,4 @@
-//! What shows from outside where single parameters do not: sums and ratios of them.
+//! Quantities that runs determine although their single parameters remain unknown: sums and ratios of parameters.
 
 use nalgebra::DVector;
 use serde::Serialize;
@@ -7,27 +7,27 @@ use crate::base::Base;
 use crate::parameter::{Parameter, Unit, value_of};
 use crate::search::Fit;
 
-/// A quantity that several values of a file make together.
+/// A quantity that follows from several values of a drive file.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Combination {
-    /// For people.
+    /// The name for people.
     pub name: &'static str,
-    /// Its unit.
+    /// The unit of the values below.
     pub unit: Unit,
-    /// The calibrated drive's.
+    /// The calibrated drive's value.
     pub value: f64,
-    /// Its 90% interval.
+    /// Lower end of the 90% interval.
     pub low: f64,
-    /// Its 90% interval.
+    /// Upper end of the 90% interval.
     pub high: f64,
-    /// The values of the file that stand for it.
+    /// Keys of the values from which the quantity follows.
     pub keys: Vec<&'static str>,
 }
 
-/// The value at a key of a drive's file.
+/// Returns the value of a key in a drive file.
 type Lookup<'a> = dyn Fn(&str) -> f64 + 'a;
 
-/// How a quantity follows from a drive's values.
+/// The formula of a quantity.
 struct Definition {
     name: &'static str,
     unit: Unit,
@@ -35,7 +35,7 @@ struct Definition {
     formula: fn(&Lookup<'_>) -> f64,
 }
 
-/// Bytes of a small request.
+/// Bytes of a small I/O.
 const SMALL: f64 = 4096.0;
 const SECOND_NS: f64 = 1e9;
 
@@ -75,7 +75,7 @@ const DEFINITIONS: [Definition; 4] = [
     },
 ];
 
-/// Bytes that all dies that may program at once do.
+/// Bytes that all dies together program at once.
 fn unit_bytes(value: &Lookup<'_>) -> f64 {
     value("nand.programs_max")
         * value("nand.planes")
@@ -83,7 +83,7 @@ fn unit_bytes(value: &Lookup<'_>) -> f64 {
         * value("nand.pages_per_program")
 }
 
-/// Those that the drive has.
+/// The quantities that the drive has.
 pub(crate) fn combinations(
     base: &Base,
     parameters: &[Parameter],

@@ -1,27 +1,27 @@
-//! Why a calibration failed.
+//! Errors of a calibration.
 
 use likenew_sim::SimError;
 
 use crate::wording;
 
-/// Why there is no calibration.
+/// Why a calibration failed.
 #[derive(Debug, thiserror::Error)]
 pub enum CalibrationError {
-    /// Nothing of the runs can be simulated.
+    /// No part of these runs can be simulated.
     #[error("{}", wording::nothing_measured(.0))]
     NothingMeasured(Vec<String>),
-    /// The base cannot run what was run.
+    /// The base cannot run the workloads of a run.
     #[error("{}", wording::base_does_not_fit(.base, .run))]
     BaseDoesNotFit {
-        /// The base.
+        /// The base's name.
         base: String,
-        /// A run.
+        /// The run's name.
         run: String,
     },
-    /// The user stopped it.
+    /// The user stopped the calibration.
     #[error("{}", wording::STOPPED)]
     Stopped,
-    /// A drive's file is not as it has to be.
+    /// A drive file is invalid.
     #[error(transparent)]
     Drive(#[from] SimError),
 }

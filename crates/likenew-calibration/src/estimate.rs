@@ -1,4 +1,4 @@
-//! What is found of a parameter.
+//! The result for one parameter.
 
 use serde::Serialize;
 
@@ -8,35 +8,35 @@ use crate::parameter::Unit;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Standing {
-    /// Its range is within a tenth of it.
+    /// The interval is within a tenth of the value.
     Determined,
-    /// Its range is wider, and much narrower than what was known before.
+    /// The interval is wider, but much narrower than the prior.
     Rough,
-    /// It shows only together with others, as in a sum: its value is one of many that would do.
+    /// Only a combination with other parameters is known; this value is one of many that fit.
     Combined,
-    /// Nothing that was measured depends on it: it stays as the base has it.
+    /// No measurement depends on the value, so it stays as in the base.
     Undetermined,
 }
 
-/// What was found of one parameter.
+/// The result for one parameter.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Estimate {
-    /// The value of the file.
+    /// Key of the value in the drive file.
     pub key: &'static str,
-    /// For people.
+    /// The name for people.
     pub name: &'static str,
-    /// Of all values here.
+    /// The unit of the values below.
     pub unit: Unit,
-    /// The base's.
+    /// The base's value.
     pub base: f64,
-    /// The calibrated drive's.
+    /// The calibrated drive's value.
     pub value: f64,
-    /// Its 90% interval.
+    /// Lower end of the 90% interval.
     pub low: f64,
-    /// Its 90% interval.
+    /// Upper end of the 90% interval.
     pub high: f64,
-    /// How well it is known.
+    /// How well the value is known.
     pub standing: Standing,
-    /// The command whose runs show it.
+    /// The command whose runs determine the value.
     pub needs: &'static str,
 }

@@ -1,4 +1,4 @@
-//! The calibrated drive as a file of the catalog's form.
+//! Writes the calibrated drive as a drive file.
 
 use likenew_sim::model::Model;
 use likenew_sim::{SimError, replace_entries};
@@ -10,8 +10,8 @@ use crate::parameter::value_of;
 use crate::rehearsal::MeasuredRun;
 use crate::wording;
 
-/// The file of the base with the values that were found. Each says from which runs it is, and its range is its 90% interval;
-/// those that were not found stay as they are.
+/// The base's file with the values that were found, their 90% intervals as ranges, and the runs as sources. Other
+/// values stay as they are.
 pub(crate) fn write(
     base: &Base,
     estimates: &[Estimate],
@@ -19,7 +19,7 @@ pub(crate) fn write(
     runs: &[MeasuredRun],
 ) -> Result<String, CalibrationError> {
     let with_ranges = text(base, estimates, values, runs, true)?;
-    // An interval may reach beyond what a file may say.
+    // An interval may exceed what a drive file permits; then the file gets no ranges.
     if Model::parse(&base.name, &with_ranges).is_ok() {
         return Ok(with_ranges);
     }
@@ -72,7 +72,7 @@ fn text(
     }
     let entries: Vec<(&str, &str)> = entries.iter().map(|(key, entry)| (*key, entry.as_str())).collect();
     let text = replace_entries(&base.name, base.text(), &entries)?;
-    // The first comment is about the base.
+    // The first comment describes the base.
     let body = text.split_once("kind = ").map_or(text.as_str(), |(_, body)| body);
     Ok(format!("{}\nkind = {body}", wording::heading(&model, &base.name)))
 }

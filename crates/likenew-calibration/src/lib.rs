@@ -1,8 +1,8 @@
-//! From runs of a real drive to a simulated one that does the same.
+//! Finds a simulated drive that behaves like a real one, from runs of the real drive.
 //!
-//! [`calibrate`] runs the workloads of kept runs again, in their order, on candidates: a drive of the catalog with other values at
-//! the keys of [`PARAMETERS`]. It compares every segment with the measured one, finds the most likely values, says how
-//! well each is known, and writes them as a file that the simulator opens. Every run begins on a drive in the state of the base.
+//! [`calibrate`] repeats the workloads of kept runs, in their order, on candidates. A candidate is a catalog drive with
+//! other values at the keys of [`PARAMETERS`]. Every segment is compared with the measured one. The results are the
+//! most likely values, how well each is known, and a drive file. Every run begins in the state of the base.
 //!
 //! This crate reads no clock and no file, and prints nothing.
 

@@ -1,9 +1,8 @@
-//! What of a segment is compared: its rate, its latencies over their mean, and its rate along its course.
+//! The metrics of a segment that are compared: its rate, its latencies relative to their mean, and its rate over time.
 //!
-//! All of them are compared as logarithms. Latencies are taken over the mean of their segment, so that a pass
-//! that ran slower as a whole counts once, by its rate. In place of the median and the 99th percentile stand the
-//! geometric mean and the mean of the slowest 5%: where latencies have two levels, a quantile jumps from one to the
-//! other when a parameter changes a little, and no derivative tells where to go; a mean moves evenly.
+//! All are compared as logarithms. Latencies are divided by the segment's mean, so that a slower pass counts only once,
+//! through its rate. Geometric mean and mean of the slowest 5% replace median and 99th percentile. If latencies have
+//! two levels, a quantile jumps between them, and its derivative shows no direction; a mean changes smoothly.
 
 use likenew_core::io::Op;
 use likenew_core::segment::{Segment, Windows};
@@ -11,15 +10,15 @@ use likenew_core::tally::Latencies;
 use likenew_core::workload::Arrival;
 use serde::Serialize;
 
-/// What is compared. Each kind has errors of its own size.
+/// Kinds of metrics. Each kind has its own error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MetricKind {
-    /// Bytes a second, or I/Os where no bytes are moved; the mean latency where a rate was set.
+    /// Bytes per second, or IOPS if no bytes are moved; the mean latency if the workload has a fixed rate.
     Rate,
-    /// The geometric mean of latencies over their mean.
+    /// Geometric mean of latencies over their mean.
     Typical,
-    /// The mean of the slowest 5% of latencies over the mean of all.
+    /// Mean of the slowest 5% of latencies over the mean of all.
     Tail,
     /// The rate in one part of a segment.
     Part,
@@ -28,8 +27,8 @@ pub enum MetricKind {
 impl MetricKind {
     pub(crate) const ALL: [Self; 4] = [Self::Rate, Self::Typical, Self::Tail, Self::Part];
 
-    /// Error that the search assumes before any is known, as a logarithm. Chosen: passes on real drives differ by a few percent,
-    /// latencies and parts of a pass by more.
+    /// The error, as a logarithm, that the search assumes at first. Chosen: passes on real drives differ by a few
+    /// percent, latencies and parts of a pass by more.
     pub(crate) fn usual_error(self) -> f64 {
         match self {
             Self::Rate => 0.04,
@@ -40,26 +39,26 @@ impl MetricKind {
     }
 }
 
-/// One number of a segment.
+/// One value of a segment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Metric {
     Rate,
     MeanLatency,
     Typical(Op),
     Tail(Op),
-    /// From one position to another, in bytes since the start.
+    /// The rate between two positions, in bytes since the start.
     PartOfBytes(f64, f64),
-    /// The same in nanoseconds.
+    /// The rate between two times, in nanoseconds since the start.
     PartOfTime(f64, f64),
 }
 
-/// Fewest I/Os of which each is taken: five lie in the tail.
+/// Fewest I/Os for each metric; five of 100 are in the tail.
 const TYPICAL_IOS_MIN: u64 = 30;
 const TAIL_IOS_MIN: u64 = 100;
-/// The slowest of all, as a share.
+/// The tail's share of all I/Os.
 const TAIL: f64 = 0.05;
-/// Fewest windows of a segment whose course is compared, and the parts that it is compared in. Chosen: enough to place a write
-/// cliff within a twelfth.
+/// Fewest windows of a segment whose parts are compared, and number of parts. Chosen: enough to place a write cliff
+/// within a twelfth.
 const WINDOWS_MIN: usize = 8;
 const PARTS: usize = 12;
 
@@ -73,7 +72,7 @@ impl Metric {
         }
     }
 
-    /// Everything that a measured segment says. `course` is whether a simulation goes through all of it.
+    /// All metrics of a measured segment. `course`: whether it is simulated completely, so that parts can be compared.
     pub(crate) fn of(measured: &Segment, course: bool) -> Vec<Self> {
         if measured.workload.is_rest() || measured.errors() > 0 || measured.is_dry_run() {
             return Vec::new();
@@ -99,7 +98,7 @@ impl Metric {
         metrics
     }
 
-    /// Its logarithm; none where the segment does not say it.
+    /// The metric's logarithm; `None` if the segment does not have it.
     pub(crate) fn value(self, segment: &Segment) -> Option<f64> {
         let value = match self {
             Self::Rate => segment.bytes_per_s().filter(|rate| *rate > 0.0).or_else(|| segment.iops())?,
@@ -119,7 +118,7 @@ impl Metric {
     }
 }
 
-/// One number of the latencies of an operation over the mean of all.
+/// A statistic of an operation's latencies, over the mean of all latencies.
 fn over_mean(segment: &Segment, op: Op, statistic: fn(&Latencies) -> f64) -> Option<f64> {
     let mean = segment.total().latency_ns_mean();
     let tally = segment.total_of(op);
@@ -146,7 +145,7 @@ fn tail_mean(latencies: &Latencies) -> f64 {
     sum / wanted
 }
 
-/// Equal parts of a segment with enough windows: of its bytes where bytes ended it, else of its time.
+/// Equal parts of a segment with enough windows: parts of its time if time ended it, or else of its bytes.
 fn parts(measured: &Segment) -> Vec<Metric> {
     let until = measured.workload.until;
     let bytes: u64 = measured.gigabytes.cells.iter().map(|cell| cell.bytes).sum();
@@ -168,7 +167,7 @@ fn parts(measured: &Segment) -> Vec<Metric> {
     (0..count).map(part).collect()
 }
 
-/// Seconds since the start at which so many bytes had been moved; none beyond the end.
+/// Seconds since the start at which this many bytes had been moved; `None` beyond the end.
 fn time_at(segment: &Segment, bytes: f64) -> Option<f64> {
     let (mut moved, mut since) = (0.0, 0.0);
     for cell in &segment.gigabytes.cells {
@@ -179,11 +178,11 @@ fn time_at(segment: &Segment, bytes: f64) -> Option<f64> {
         }
         (moved, since) = (moved + more, ended);
     }
-    // What is rounded at the end is no more than a block.
+    // Rounding at the end is less than a block.
     (bytes <= moved * 1.001 && moved > 0.0).then_some(since)
 }
 
-/// Bytes moved by so many nanoseconds after the start, were each second even.
+/// Bytes moved within this many nanoseconds, assuming an even rate within each window.
 fn bytes_at(windows: &Windows, at: f64) -> Option<f64> {
     let position = at / windows.width as f64;
     let whole = position as usize;

@@ -1,8 +1,8 @@
-//! How far measured and simulated metrics differ by chance, estimated from their differences.
+//! Estimates the random part of differences between measured and simulated metrics.
 //!
-//! A difference has two parts: what passes of one test differ by, and what the simulation gets wrong of the
-//! test, which all of its passes share. Both are estimated for each kind of metric; residuals are divided by
-//! them so that what is left is of size one and independent.
+//! A difference has two parts: scatter between passes of a test, and the simulation's error in this test, which all its
+//! passes share. Both are estimated for each kind of metric. Dividing residuals by them makes the residuals independent
+//! and of size one.
 
 use serde::Serialize;
 
@@ -12,36 +12,36 @@ use crate::rehearsal::Row;
 /// Errors of one kind of metric, as logarithms: 0.02 is 2%.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Noise {
-    /// The kind.
+    /// The kind of metric.
     pub kind: MetricKind,
-    /// What passes of one test differ by.
+    /// Scatter between passes of one test.
     pub passes: f64,
-    /// What the simulation of a test is wrong by.
+    /// The simulation's error in a test.
     pub model: f64,
-    /// Tests that tell it.
+    /// Number of tests for the estimate.
     pub tests: usize,
 }
 
 impl Noise {
-    /// Of one pass of one test.
+    /// Variance of one pass.
     pub(crate) fn variance(&self) -> f64 {
         self.passes.powi(2) + self.model.powi(2)
     }
 }
 
-/// Smallest error. Latencies are kept to three digits, and a simulation of other random addresses differs by as much.
+/// Smallest error. Latencies have three digits, and other random addresses change a simulation by as much.
 const ERROR_MIN: f64 = 0.003;
-/// Passes beyond the first of each test that tell what they differ by.
+/// Fewest repeated passes, over all tests, for an estimate of their scatter.
 const REPEATS_MIN: usize = 4;
 
-/// The tests of one kind: the rows of each.
+/// The tests of one kind, each with its rows.
 pub(crate) struct Tests {
     kind: MetricKind,
     groups: Vec<Vec<usize>>,
 }
 
 impl Tests {
-    /// All tests of all rows, by kind.
+    /// The tests of all kinds.
     pub(crate) fn new(rows: &[Row]) -> Vec<Self> {
         let tests_of = |kind: MetricKind| {
             let mut groups: Vec<(usize, Vec<usize>)> = Vec::new();
@@ -56,14 +56,14 @@ impl Tests {
         MetricKind::ALL.into_iter().map(tests_of).filter(|tests| !tests.groups.is_empty()).collect()
     }
 
-    /// Before any error is known.
+    /// The assumed errors before any estimate.
     pub(crate) fn usual(&self) -> Noise {
         let error = self.kind.usual_error();
         Noise { kind: self.kind, passes: error, model: error, tests: self.groups.len() }
     }
 
-    /// From residuals, each with a weight that is small where it is far out. `parameters` is how many parameters were fitted to
-    /// the tests of this kind, as a number that need not be whole.
+    /// Estimates the errors from residuals. Weights are small for outliers. `parameters`: how many parameters were
+    /// fitted to these tests, possibly a fraction.
     pub(crate) fn estimate(&self, residuals: &[f64], weights: &[f64], parameters: f64) -> Noise {
         let tests = self.groups.len();
         let means: Vec<(f64, f64)> = self
@@ -86,7 +86,7 @@ impl Tests {
                 group.iter().map(move |row| weights[*row] * (residuals[*row] - mean).powi(2))
             })
             .sum();
-        // What was fitted makes the differences smaller than the errors are.
+        // Fitting makes differences smaller than the errors are.
         let left = (tests as f64 - parameters).max(0.2 * tests as f64).max(1.0);
         let growth = tests as f64 / left;
         let passes = (repeats >= REPEATS_MIN).then(|| (squares / repeats as f64).sqrt().max(ERROR_MIN));
@@ -98,7 +98,7 @@ impl Tests {
         Noise { kind: self.kind, passes, model, tests }
     }
 
-    /// Divides a column of numbers by the errors, so that what is left is independent.
+    /// Divides a column by the errors, so that its values are independent.
     pub(crate) fn whiten(&self, noise: &Noise, column: &mut [f64]) {
         for group in &self.groups {
             let count = group.len() as f64;
@@ -110,16 +110,16 @@ impl Tests {
         }
     }
 
-    /// The rows of all of its tests.
+    /// The rows of all tests.
     pub(crate) fn rows(&self) -> impl Iterator<Item = usize> {
         self.groups.iter().flatten().copied()
     }
 }
 
-/// What tests differ by beyond what their passes do: the most likely of many, each mean squared being as much larger as what was
-/// fitted has made it smaller.
+/// The simulation's error: the most likely of many trial values. `growth` compensates for squared means that fitting
+/// has made smaller.
 fn between(means: &[(f64, f64)], passes: f64, growth: f64) -> f64 {
-    /// Tried from nothing to 100%, in steps of a tenth.
+    /// Trial values from 0 to 100%, in steps of a tenth.
     const STEPS: i32 = 75;
     let cost = |model: f64| -> f64 {
         means
@@ -141,7 +141,7 @@ mod tests {
     use rand::{RngExt as _, SeedableRng as _};
     use rand_xoshiro::Xoshiro256PlusPlus;
 
-    /// Tests of so many passes each, and residuals with these errors.
+    /// `tests` tests with `each` passes each, and residuals with these errors.
     fn drawn(tests: usize, each: usize, passes: f64, model: f64) -> (Vec<Tests>, Vec<f64>) {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
         let mut normal = || (0..12).map(|_| random.random::<f64>()).sum::<f64>() - 6.0;

@@ -1,8 +1,8 @@
-//! Who follows a calibration.
+//! How a caller follows and stops a calibration.
 
-/// Follows a calibration, from any of its threads.
+/// Follows a calibration; called from any of its threads.
 pub trait Observer: Sync {
-    /// So many candidates of about so many were simulated.
+    /// `done` candidates of about `planned` were simulated.
     fn on_progress(&self, _done: usize, _planned: usize) {}
 
     /// Whether the user asked to stop.
@@ -11,5 +11,5 @@ pub trait Observer: Sync {
     }
 }
 
-/// Nobody follows.
+/// Ignores everything.
 impl Observer for () {}

@@ -1,15 +1,15 @@
-//! What can be calibrated: the values of a drive's file that decide its speed, each with how far it may move.
+//! The parameters that can be calibrated: values of a drive file that decide its speed, with their limits.
 //!
-//! A parameter is a factor on one or several values of the file: where only a product shows from outside, one
-//! of its factors is listed and the others stay. The bandwidth of all dies, for instance, is the number of
-//! dies over the time of a program; the number of dies stays, and the time of a program stands for the rest.
+//! A parameter is a factor on one or several values. If only a product can be observed, one of its factors is a
+//! parameter and the others stay. For example, the program rate is the number of dies over the program time: the number
+//! of dies stays, and the program time is fitted.
 
 use likenew_core::quantity::{Iops, Latency, Rate, Share, Size};
 use likenew_core::units::{Nanos, Number};
 use likenew_sim::model::Model;
 use serde::Serialize;
 
-/// How a value is written for people.
+/// The unit of a value, which decides how it is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Unit {
@@ -21,16 +21,16 @@ pub enum Unit {
     Bytes,
     /// I/Os a second.
     Iops,
-    /// Turns a minute.
+    /// Revolutions per minute.
     Rpm,
-    /// A number of things.
+    /// A plain number.
     Count,
-    /// Hundredths.
+    /// Percent.
     Percent,
 }
 
 impl Unit {
-    /// A value in this unit, as people read it.
+    /// The value with its unit, as people read it.
     pub fn text(self, value: f64) -> String {
         match self {
             Self::Time => Latency(value).to_string(),
@@ -44,20 +44,20 @@ impl Unit {
     }
 }
 
-/// A value that may be calibrated.
+/// A value that can be calibrated.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Parameter {
-    /// The value of the file that is reported.
+    /// Key of the value in the drive file.
     pub key: &'static str,
-    /// Others that move by the same factor.
+    /// Keys of other values that change by the same factor.
     pub with: &'static [&'static str],
-    /// What it is, for people.
+    /// The name for people.
     pub name: &'static str,
-    /// Its unit.
+    /// The value's unit.
     pub unit: Unit,
-    /// The smallest and largest value that is tried.
+    /// Smallest and largest value that are tried.
     pub limits: (f64, f64),
-    /// What a run has to do so that it shows, as a command without its target.
+    /// The command, without its target, whose runs determine the value.
     pub needs: &'static str,
 }
 
@@ -83,7 +83,7 @@ const fn parameter(
     Parameter { key, with: &[], name, unit, limits, needs }
 }
 
-/// All of them. The limits are what drives of 2000 to 2025 have, with a margin.
+/// All parameters. Limits: drives of 2000 to 2025, with a margin.
 pub const PARAMETERS: &[Parameter] = &[
     parameter("link.bytes_per_s", "link rate", Unit::Rate, (10.0 * MB, 20_000.0 * MB), SWEEP),
     // Flash
@@ -187,19 +187,19 @@ pub const PARAMETERS: &[Parameter] = &[
 ];
 
 impl Parameter {
-    /// All values of the file that it moves.
+    /// Keys of all values that the parameter changes.
     pub fn keys(&self) -> impl Iterator<Item = &'static str> {
         std::iter::once(self.key).chain(self.with.iter().copied())
     }
 
-    /// Those that a drive has, and that are more than nothing on it.
+    /// The parameters whose value in this drive file is above 0.
     pub fn of(model: &Model) -> Vec<Self> {
         let has = |parameter: &&Self| value_of(model, parameter.key).is_some_and(|value| value > 0.0);
         PARAMETERS.iter().filter(has).copied().collect()
     }
 }
 
-/// The number at a key of a drive's file.
+/// The number at a key of a drive file.
 pub(crate) fn value_of(model: &Model, key: &str) -> Option<f64> {
     model.source(key)?.value.replace('_', "").parse().ok()
 }

@@ -1,4 +1,4 @@
-//! A run beside what the calibrated drive does in it.
+//! Predicts runs with a calibrated drive, and compares them with the measured ones.
 
 use serde::Serialize;
 
@@ -7,35 +7,35 @@ use crate::metric::MetricKind;
 use crate::observer::Observer;
 use crate::rehearsal::{Effort, Groups, MeasuredRun, Rehearsal};
 
-/// One run, predicted.
+/// The prediction of one run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Prediction {
-    /// The run.
+    /// The run's name.
     pub run: String,
-    /// Its tests.
+    /// The run's tests.
     pub tests: Vec<TestPrediction>,
 }
 
-/// One test, over all of its passes.
+/// One metric of a test, averaged over all passes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TestPrediction {
     /// The name of its first pass.
     pub name: String,
-    /// Which number.
+    /// The kind of metric.
     pub kind: MetricKind,
-    /// The geometric mean of the passes: bytes a second, I/Os a second, or a share of the mean latency.
+    /// Geometric mean of the measured passes, in the metric's own unit.
     pub measured: f64,
-    /// The same of the simulated drive; none if it did not get there.
+    /// Geometric mean of the simulated passes; `None` if the simulation did not reach them.
     pub simulated: Option<f64>,
 }
 
-/// A median error of rates up to this, and a largest up to that, lets a drive be trusted. Chosen: a tenth is what runs of a drive
-/// differ by from day to day; one test in error is named.
+/// Largest median error, and largest single error, of rates for a drive that can be trusted. Chosen: runs of one drive
+/// differ by a tenth from day to day; a single test with a larger error is named.
 const TYPICAL_MAX: f64 = 0.1;
 const WORST_MAX: f64 = 0.3;
 
 impl TestPrediction {
-    /// By how much the simulated value is off, as a share.
+    /// Relative error of the simulated value.
     pub fn error(&self) -> f64 {
         let ratio = self.simulated.map_or(std::f64::consts::E, |simulated| simulated / self.measured);
         ratio.max(1.0 / ratio) - 1.0
@@ -43,7 +43,7 @@ impl TestPrediction {
 }
 
 impl Prediction {
-    /// The rates alone, best first.
+    /// The predictions of rates, best first.
     pub fn rates(&self) -> Vec<&TestPrediction> {
         let mut rates: Vec<_> = self.tests.iter().filter(|test| test.kind == MetricKind::Rate).collect();
         rates.sort_by(|a, b| a.error().total_cmp(&b.error()));
@@ -61,17 +61,17 @@ impl Prediction {
         self.rates().pop()
     }
 
-    /// Whether the drive may be trusted in a run like this.
+    /// Whether the drive can be trusted for runs like this one.
     pub fn is_good(&self) -> bool {
         self.typical_error().is_some_and(|error| error <= TYPICAL_MAX)
             && self.worst().is_some_and(|test| test.error() <= WORST_MAX)
     }
 }
 
-/// The test, its metric, and what each pass measured and simulated, as logarithms.
+/// Number of the test, kind of metric, and measured and simulated logarithm of each pass.
 type Passes = (usize, MetricKind, Vec<(f64, Option<f64>)>);
 
-/// Runs beside what a drive does in them; those that it cannot run have no tests.
+/// Predictions of runs with these values. A run that the drive cannot do gets no tests.
 pub(crate) fn predictions(
     base: &Base,
     values: &[(&'static str, f64)],

@@ -1,4 +1,4 @@
-//! The differences between what was measured and what a candidate does.
+//! The differences between measured metrics and those of a candidate.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -10,26 +10,26 @@ use crate::observer::Observer;
 use crate::parameter::{Parameter, value_of};
 use crate::rehearsal::{Rehearsal, Row};
 
-/// A search for the moves of parameters after which a candidate does what was measured.
+/// The fitting problem: find moves of the parameters with which a candidate reproduces the runs.
 pub(crate) struct Problem<'a> {
     pub(crate) base: &'a Base,
     pub(crate) parameters: Vec<Parameter>,
     pub(crate) rehearsals: &'a [Rehearsal<'a>],
-    /// The rows of all rehearsals, one after the other.
+    /// Rows of all runs, one after the other.
     pub(crate) rows: Vec<Row>,
     pub(crate) observer: &'a dyn Observer,
     pub(crate) pool: &'a ThreadPool,
-    /// Candidates that were simulated.
+    /// Number of candidates that were simulated.
     pub(crate) evaluations: AtomicUsize,
-    /// How many there will be, about.
+    /// Approximate number of candidates in total.
     pub(crate) planned: usize,
 }
 
-/// The difference that stands for a metric that the candidate does not get to: a factor of e.
+/// The difference for a metric that the candidate did not reach: a factor of e.
 const MISSING: f64 = 1.0;
 
 impl Problem<'_> {
-    /// How far each parameter may move, as logarithms.
+    /// Limits of each parameter's move, as logarithms.
     pub(crate) fn limits(&self) -> Vec<(f64, f64)> {
         let limit = |parameter: &Parameter| {
             let base = value_of(self.base.model(), parameter.key).expect("the drive has its parameters");
@@ -38,12 +38,12 @@ impl Problem<'_> {
         self.parameters.iter().map(limit).collect()
     }
 
-    /// Moves within the limits.
+    /// The moves, cut to the limits.
     pub(crate) fn clamp(&self, moves: &[f64]) -> Vec<f64> {
         moves.iter().zip(self.limits()).map(|(by, (low, high))| by.clamp(low, high)).collect()
     }
 
-    /// Measured minus simulated, as logarithms, by row. None if there can be no such drive, or the user stopped.
+    /// Measured minus simulated logarithm of each row; `None` if no such drive exists or the user stopped.
     pub(crate) fn residuals(&self, moves: &[f64]) -> Option<Vec<f64>> {
         let values = self.base.values(&self.parameters, moves);
         let stop = || self.observer.stop_requested();
@@ -59,7 +59,7 @@ impl Problem<'_> {
         Some(residuals)
     }
 
-    /// The same for several candidates at once.
+    /// Residuals of several candidates in parallel.
     pub(crate) fn residuals_of_all(&self, candidates: &[Vec<f64>]) -> Vec<Option<Vec<f64>>> {
         self.pool.install(|| candidates.par_iter().map(|moves| self.residuals(moves)).collect())
     }

@@ -1,4 +1,4 @@
-//! A measured run, and the same workloads on a simulated drive.
+//! Repeats the workloads of a measured run on a simulated drive.
 
 use std::collections::HashMap;
 
@@ -12,45 +12,45 @@ use crate::base::Base;
 use crate::metric::{Metric, MetricKind};
 use crate::view::View;
 
-/// A run that was made of the real drive.
+/// A run of the real drive.
 #[derive(Clone, Debug)]
 pub struct MeasuredRun {
-    /// Its name: that of its folder.
+    /// The name of the run folder.
     pub name: String,
-    /// What was measured.
+    /// The run's measurements.
     pub evidence: Evidence,
 }
 
 /// How much of a run is simulated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Effort {
-    /// I/Os of a segment that only reads flash, at most: reads leave it as it is.
+    /// Most I/Os of a segment that only reads flash, since reads leave its state unchanged.
     pub reads_max: u64,
-    /// I/Os of a segment that writes at an even speed, at most; the others are simulated whole.
+    /// Most I/Os of a segment that writes at a steady rate. Other writes are simulated completely.
     pub level_writes_max: u64,
 }
 
 impl Default for Effort {
-    /// Of 20,000 I/Os the mean is known to a percent and the 99th percentile to a few.
+    /// 20,000 I/Os give the mean within a percent and the 99th percentile within a few.
     fn default() -> Self {
         Self { reads_max: 20_000, level_writes_max: 100_000 }
     }
 }
 
-/// A row of what is compared.
+/// One metric of one segment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Row {
     /// Index of the segment in its run.
     segment: usize,
     pub(crate) metric: Metric,
-    /// Rows of equal workloads and metrics are passes of one test.
+    /// Number of the test. Rows with equal workloads and metrics are passes of one test.
     pub(crate) group: usize,
-    /// The logarithm of what was measured.
+    /// Logarithm of the measured value.
     pub(crate) measured: f64,
 }
 
 impl Row {
-    /// Of the first segment.
+    /// A row of the first segment.
     #[cfg(test)]
     pub(crate) fn new(metric: Metric, group: usize) -> Self {
         Self { segment: 0, metric, group, measured: 0.0 }
@@ -61,24 +61,24 @@ impl Row {
     }
 }
 
-/// A run, ready to be simulated.
+/// A run prepared for simulation.
 pub(crate) struct Rehearsal<'a> {
     pub(crate) run: &'a MeasuredRun,
-    /// What is simulated of each segment; none of those that a simulation cannot do.
+    /// The simulated workload of each segment; `None` if it cannot be simulated.
     workloads: Vec<Option<Workload>>,
     pub(crate) rows: Vec<Row>,
 }
 
-/// Names the tests of all runs.
+/// Numbers the tests of all runs.
 #[derive(Default)]
 pub(crate) struct Groups {
     known: HashMap<String, usize>,
-    /// Each with the name of its first segment.
+    /// Name of each test: that of its first segment.
     pub(crate) names: Vec<String>,
 }
 
 impl Groups {
-    /// Equal but for names, seeds and what is kept are passes of one test.
+    /// The number of a test. Workloads that differ only in name, seed and kept samples are passes of one test.
     fn of(&mut self, workload: &Workload, metric: Metric) -> usize {
         let bare = Workload { name: String::new(), seed: 0, samples: 0, window: None, ..workload.clone() };
         let key = serde_json::to_string(&bare).expect("a workload is plain data") + &format!("{metric:?}");
@@ -91,7 +91,7 @@ impl Groups {
     }
 }
 
-/// Two halves of a segment, or two passes of a test, are of one level up to this ratio. Chosen: twice the usual scatter.
+/// Largest ratio between the rates of steady passes. Chosen: twice the usual scatter.
 const LEVEL_RATIO: f64 = 1.1;
 
 impl<'a> Rehearsal<'a> {
@@ -127,8 +127,8 @@ impl<'a> Rehearsal<'a> {
         Self { run, workloads, rows }
     }
 
-    /// The logarithms of what a simulated drive does, by row; a row that it does not get to is none. None at all if it cannot
-    /// be addressed as the real one was, or `stop` was asked for.
+    /// Simulates the run and returns the metric's logarithm for each row; `None` in a row that was not reached. Returns
+    /// `None` if the drive cannot have the real one's addresses, or if `stop` says so.
     pub(crate) fn simulate(
         &self,
         base: &Base,
@@ -144,7 +144,7 @@ impl<'a> Rehearsal<'a> {
             }
             match step {
                 PastStep::Observation(observation) if observation.probe.writes() => {
-                    // What it finds does not matter, only what it does to the drive.
+                    // Only its effect on the drive matters, not its result.
                     let _ = drive.probe(&observation.probe);
                 }
                 PastStep::Observation(_) => {}
@@ -161,7 +161,7 @@ impl<'a> Rehearsal<'a> {
     }
 }
 
-/// What replays a recording or reads the owner's files has its addresses elsewhere.
+/// Whether the segment's addresses are known: not for replayed recordings and for files of the owner.
 fn can_be_simulated(segment: &Segment) -> bool {
     let workload = &segment.workload;
     workload.replay_spec.is_none() && !workload.old_files && workload.access != Access::Null
@@ -183,8 +183,7 @@ fn limit(segments: &[Segment], index: usize, rotates: bool, effort: Effort) -> O
     (ios > limit).then_some(limit)
 }
 
-/// Whether a test writes as fast at the end as at the beginning, within a pass and over its passes, so that a part of it says
-/// what all of it does.
+/// Whether all passes of a test write at nearly the same rate, so that a part of a pass represents all of it.
 fn is_level(segments: &[Segment], segment: &Segment) -> bool {
     let same = |other: &&Segment| other.workload.streams == segment.workload.streams;
     let rates: Vec<f64> = segments.iter().filter(same).filter_map(Segment::bytes_per_s).collect();

@@ -1,15 +1,15 @@
-//! From the base to the most likely drive: a global search, then least squares.
+//! Finds the most likely drive, starting from the base: a global search, then least squares.
 //!
-//! The global search is CMA-ES (Hansen, "The CMA evolution strategy: a tutorial", arXiv 1604.00772) under a cost that grows
-//! slowly, so that one test that no candidate does right decides nothing. Least squares begins where it ends. A simulation is
-//! rough: a small change of a parameter lets an I/O miss a turn of the platters, or a die. So no derivative is taken from two
-//! neighbors. Candidates are drawn around the best one, every metric is fitted by a plane over them, and what the plane leaves is
-//! an error of that metric, beside those of measurement and model. Each round moves to the bottom that the planes have and
-//! draws nearer.
+//! The global search is CMA-ES (Hansen, "The CMA evolution strategy: a tutorial", arXiv 1604.00772). Its cost grows
+//! slowly, so that a single test that no candidate reproduces decides nothing. Least squares starts from its result.
+//! Simulations are rough: a tiny change of a parameter lets an I/O miss a revolution or a die. So derivatives are not
+//! taken from two neighbors. Instead, each metric is fitted by a plane over candidates around the best one; what the
+//! plane leaves counts as an error of the metric, besides those of measurement and model. Each round moves to the
+//! minimum that the planes predict, and narrows the candidates.
 //!
-//! Errors count as those of Student's t distribution, whose far ones weigh little (Lange, Little and Taylor, "Robust statistical
-//! modeling using the t distribution", JASA 84, 1989). A weak prior around the base keeps what no run tells where it is, and
-//! makes its uncertainty that of the prior.
+//! Errors follow Student's t distribution, in which outliers weigh little (Lange, Little and Taylor, "Robust
+//! statistical modeling using the t distribution", JASA 84, 1989). A weak prior around the base keeps parameters in
+//! place that no run determines, with the prior's uncertainty.
 
 use cmaes::{CMAESOptions, DVector};
 use nalgebra::{DMatrix, DVector as Column};
@@ -19,61 +19,62 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use crate::noise::{Noise, Tests};
 use crate::problem::Problem;
 
-/// Standard deviation of the prior of each parameter, as a logarithm: drives of a kind differ by a factor of two.
+/// Standard deviation of each parameter's prior, as a logarithm: drives of a kind differ by a factor of two.
 pub(crate) const PRIOR_SD: f64 = std::f64::consts::LN_2;
 
-/// The first steps of the global search, as logarithms. Chosen: half of the prior.
+/// Step of the global search at first, as a logarithm. Chosen: half of the prior.
 const GLOBAL_STEP: f64 = 0.5 * PRIOR_SD;
-/// How far around the best candidate others are drawn, as logarithms: at first, and at least. Chosen: half of the prior, and
-/// what values rounded to whole numbers still show. It shrinks in each round by this factor, or to twice the standard deviation
-/// of the parameter if that is more.
+/// Distance of candidates from the center, as logarithms: at first, and at least. Chosen: half of the prior, and what
+/// still shows in values rounded to whole numbers. Each round shrinks it by `WIDTH_SHRINKS`, down to twice the
+/// parameter's standard deviation or the least width, whichever is larger.
 const WIDTH_FIRST: f64 = 0.3;
 const WIDTH_LEAST: f64 = 0.04;
 const WIDTH_SHRINKS: f64 = 0.7;
-/// Candidates of a round for each parameter, and at least: pairs on both sides.
+/// Pairs of candidates in a round: for each parameter, and at least. The two of a pair lie on opposite sides.
 const PAIRS_PER_PARAMETER: f64 = 1.3;
 const PAIRS_LEAST: usize = 8;
-/// A step is no longer than this many widths, where planes still hold.
+/// Longest step, in widths; planes do not hold farther out.
 const STEP_MOST: f64 = 1.5;
-/// The largest slope that is believed: a rate changes by as much as a time does, at most, and a cliff by a little more.
+/// Steepest slope that is believed: a rate is at most proportional to a time; a write cliff may be slightly steeper.
 const SLOPE_MOST: f64 = 1.5;
-/// A center that is worse than the best candidate by this is left for it. Chosen: several times what a cost is rough by.
+/// The center moves to the best candidate if it costs this much more. Chosen: several times a cost's roughness.
 const COST_SLACK: f64 = 10.0;
-/// A step of less than this many standard deviations in every parameter, at the least width, ends the search.
+/// The search ends after a step below this many standard deviations in all parameters, at the least width.
 const STEP_LEAST: f64 = 0.3;
-/// What the square of the last step adds to the variance. Chosen: half of it is still to go, were the next as long.
+/// Share of the last step's square that adds to the variance. Chosen: half of the way is still to go if the next step
+/// is as long.
 const LAST_STEP_COUNTS: f64 = 0.25;
 /// Degrees of freedom of Student's t distribution. Chosen: near the normal one, with room for a test that fits badly.
 const STUDENT: f64 = 5.0;
-/// What such an error tells, as a share of what a normal one of the same scale does.
+/// Information of such an error, as a share of a normal error's of the same scale.
 const STUDENT_INFORMATION: f64 = (STUDENT + 1.0) / (STUDENT + 3.0);
-/// Rounds in which errors, weights and what was fitted agree.
+/// Rounds until errors, weights and the number of fitted parameters agree.
 const ERROR_ROUNDS: usize = 5;
-/// Square of the change of all metrics, in errors, per unit of a parameter's logarithm below which nothing is said to depend on
-/// it: it could be a hundred times larger or smaller and would change nothing that could be seen.
+/// Least influence of a parameter: squared change of all metrics, in errors, per unit of its logarithm. Below, a
+/// hundred times larger or smaller value would change nothing visible.
 const INFLUENCE_LEAST: f64 = 0.25;
 
-/// What a search found.
+/// The result of a search.
 pub(crate) struct Fit {
-    /// By parameter, as logarithms.
+    /// Move of each parameter: the logarithm of its factor relative to the base.
     pub(crate) moves: Vec<f64>,
-    /// Of the moves.
+    /// Covariance of the moves.
     pub(crate) covariance: DMatrix<f64>,
-    /// Whether anything that was measured depends on the parameter.
+    /// Whether any measurement depends on the parameter.
     pub(crate) has_influence: Vec<bool>,
     pub(crate) noise: Vec<Noise>,
-    /// Tests of all kinds less the parameters fitted to them.
+    /// Degrees of freedom: number of tests less the parameters fitted to them.
     pub(crate) freedom: f64,
 }
 
 impl Fit {
-    /// The standard deviation of a sum of moves with these weights.
+    /// Standard deviation of a weighted sum of moves.
     pub(crate) fn deviation(&self, weights: &Column<f64>) -> f64 {
         (weights.transpose() * &self.covariance * weights)[(0, 0)].sqrt()
     }
 }
 
-/// How long to search.
+/// Length of a search.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Budget {
     /// Candidates of the global search.
@@ -84,7 +85,7 @@ pub(crate) struct Budget {
 }
 
 impl Budget {
-    /// Candidates that such a search simulates, at most.
+    /// Most candidates that the search simulates.
     pub(crate) fn candidates(&self, parameters: usize) -> usize {
         self.global + self.steps * (2 * pairs(parameters) + 1) + 1
     }
@@ -95,27 +96,27 @@ fn pairs(parameters: usize) -> usize {
     ((parameters as f64 * PAIRS_PER_PARAMETER).ceil() as usize).max(PAIRS_LEAST)
 }
 
-/// The best moves, if the base can be built and nobody stopped the search.
+/// Searches the best moves; `None` if the base cannot be built or the user stopped.
 pub(crate) fn search(problem: &Problem<'_>, budget: Budget) -> Option<Fit> {
     let tests = Tests::new(&problem.rows);
     let start = global(problem, &tests, budget);
     polish(problem, &tests, start, budget)
 }
 
-/// A sum of squares that grows slowly where a residual is large, and the prior.
+/// Cost of residuals: a sum of squares that grows slowly for large residuals, plus the prior.
 fn robust_cost(tests: &[Tests], residuals: &[f64], moves: &[f64]) -> f64 {
     let noise: Vec<Noise> = tests.iter().map(Tests::usual).collect();
     let whitened = whiten(tests, &noise, residuals);
     whitened.iter().map(|residual| (residual * residual).ln_1p()).sum::<f64>() + prior(moves)
 }
 
-/// How well a drive does what was measured: less is better.
+/// Cost of the base itself; less is better.
 pub(crate) fn base_cost(problem: &Problem<'_>) -> Option<f64> {
     let moves = vec![0.0; problem.parameters.len()];
     Some(robust_cost(&Tests::new(&problem.rows), &problem.residuals(&moves)?, &moves))
 }
 
-/// Half of the prior's part of a sum of squares, as the cost of [`robust_cost`] is half of a sum of squares near its bottom.
+/// The prior's cost. It is half of its part in a sum of squares, as [`robust_cost`] is half of one near its minimum.
 fn prior(moves: &[f64]) -> f64 {
     moves.iter().map(|by| (by / PRIOR_SD).powi(2)).sum()
 }
@@ -126,7 +127,7 @@ fn whiten(tests: &[Tests], noise: &[Noise], column: &[f64]) -> Vec<f64> {
     whitened
 }
 
-/// The best candidate of the global search; the base if it makes none.
+/// The best candidate of the global search, or the base if there is none.
 fn global(problem: &Problem<'_>, tests: &[Tests], budget: Budget) -> Vec<f64> {
     let base = vec![0.0; problem.parameters.len()];
     if base.is_empty() || budget.global == 0 {
@@ -143,7 +144,7 @@ fn global(problem: &Problem<'_>, tests: &[Tests], budget: Budget) -> Vec<f64> {
     let options =
         CMAESOptions::new(base.clone(), GLOBAL_STEP).seed(budget.seed).max_function_evals(budget.global);
     let mut state = options.build(cost).expect("the options fit the number of parameters");
-    // Fewer than a generation's candidates are left out.
+    // A last generation that would be incomplete is left out.
     let best = problem.pool.install(|| {
         loop {
             if let Some(end) = state.next_parallel() {
@@ -157,14 +158,14 @@ fn global(problem: &Problem<'_>, tests: &[Tests], budget: Budget) -> Vec<f64> {
     best.map_or(base, |best| problem.clamp(best.point.as_slice()))
 }
 
-/// A candidate that was simulated.
+/// A simulated candidate.
 struct Attempt {
     moves: Vec<f64>,
     residuals: Vec<f64>,
     cost: f64,
 }
 
-/// Least squares from a start.
+/// Least squares, from the global search's result.
 fn polish(problem: &Problem<'_>, tests: &[Tests], start: Vec<f64>, budget: Budget) -> Option<Fit> {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(budget.seed);
     let mut widths = vec![WIDTH_FIRST; start.len()];
@@ -212,9 +213,9 @@ fn polish(problem: &Problem<'_>, tests: &[Tests], start: Vec<f64>, budget: Budge
     unreachable!("the loop returns after its last round")
 }
 
-/// Candidates around one, in pairs on both sides.
+/// Candidates around the center, in pairs on opposite sides.
 fn neighbors(center: &[f64], widths: &[f64], random: &mut Xoshiro256PlusPlus) -> Vec<Vec<f64>> {
-    // Two levels with equal variance tell a slope best.
+    // Only two levels with equal variance: this determines a slope best.
     let mut pair = || -> [Vec<f64>; 2] {
         let signs: Vec<f64> = widths
             .iter()
@@ -225,18 +226,18 @@ fn neighbors(center: &[f64], widths: &[f64], random: &mut Xoshiro256PlusPlus) ->
     (0..pairs(center.len())).flat_map(|_| pair()).collect()
 }
 
-/// Every metric as a plane over the parameters, around a center.
+/// Each metric as a plane over the parameters, around a center.
 struct Planes {
     /// Residuals at the center.
     residuals: Vec<f64>,
-    /// What the simulated values change by per unit of each parameter's logarithm: a column for each.
+    /// For each parameter, the change of all simulated metrics per unit of its logarithm.
     slopes: Vec<Vec<f64>>,
-    /// Variance of what the plane of each metric leaves.
+    /// Variance of each metric around its plane.
     roughness: Vec<f64>,
 }
 
 impl Planes {
-    /// From the candidates that were tried, near ones above all.
+    /// Fits planes to simulated candidates, near ones with more weight.
     fn new(tried: &[Attempt], center: &[f64], widths: &[f64]) -> Self {
         let parameters = center.len();
         let away = |tried: &Attempt| -> Vec<f64> {
@@ -262,7 +263,7 @@ impl Planes {
             })
             .filter(|(_, weight, _)| *weight > 1e-3)
             .collect();
-        // In units of the widths.
+        // Distances are in widths.
         let design = DMatrix::from_fn(places.len(), parameters + 1, |row, column| match column {
             0 => 1.0,
             _ => places[row].0[column - 1],
@@ -270,7 +271,7 @@ impl Planes {
         let weighted = DMatrix::from_fn(places.len(), parameters + 1, |row, column| {
             design[(row, column)] * places[row].1
         });
-        /// Keeps the inverse finite where candidates lie on the limits.
+        /// Keeps the matrix invertible if candidates lie on the limits.
         const RIDGE: f64 = 1e-3;
         let spread =
             inverse(weighted.tr_mul(&design) + DMatrix::identity(parameters + 1, parameters + 1) * RIDGE);
@@ -292,9 +293,9 @@ impl Planes {
             })
             .collect();
         let slope = |index: usize, row: usize| {
-            // Residuals fall where the simulated value rises.
+            // A rising simulated value lowers the residual.
             let slope = -planes[(index + 1, row)];
-            // What a slope may be by chance is taken off it, or many rough metrics would tell what none does.
+            // Subtracts the slope that chance explains. Otherwise many rough metrics would seem to show what none does.
             let chance = 2.0 * roughness[row] * spread[(index + 1, index + 1)];
             let kept = if slope == 0.0 { 0.0 } else { (1.0 - chance / (slope * slope)).max(0.0) };
             (kept * slope / widths[index]).clamp(-SLOPE_MOST, SLOPE_MOST)
@@ -307,27 +308,27 @@ impl Planes {
     }
 }
 
-/// What each error counts for: far ones little.
+/// The weight of each residual; small for outliers.
 fn student_weights(whitened: &[f64]) -> Vec<f64> {
     whitened.iter().map(|residual| (STUDENT + 1.0) / (STUDENT + residual * residual)).collect()
 }
 
-/// The least-squares problem around a candidate.
+/// The least-squares problem around a center.
 struct Linear {
-    /// Rows divided by their errors.
+    /// Slopes divided by the errors of their rows.
     slopes: DMatrix<f64>,
     residuals: Column<f64>,
-    /// What each row counts for.
+    /// The weight of each row.
     weights: Column<f64>,
     covariance: DMatrix<f64>,
 }
 
 impl Linear {
-    /// With the errors that the residuals themselves show.
+    /// Estimates the errors from the residuals themselves.
     fn with_errors(tests: &[Tests], planes: &Planes, center: &[f64]) -> (Self, Vec<Noise>) {
         let mut errors: Vec<Noise> = tests.iter().map(Tests::usual).collect();
         let mut linear = Self::new(tests, &errors, planes, center.len());
-        // Errors depend on how many parameters were fitted and on what is far out, and these on the errors.
+        // Errors depend on fitted parameters and outliers, and these depend on the errors.
         for _ in 0..ERROR_ROUNDS {
             let rough = rough_factors(tests, &errors, planes);
             let weights: Vec<f64> =
@@ -361,7 +362,7 @@ impl Linear {
         Self { slopes, residuals: Column::from_vec(residuals), weights, covariance }
     }
 
-    /// From here to the bottom that the planes have.
+    /// The step from the center to the minimum of the planes.
     fn step(&self, center: &[f64]) -> Column<f64> {
         let weighted = DMatrix::from_fn(self.slopes.nrows(), self.slopes.ncols(), |row, column| {
             self.slopes[(row, column)] * self.weights[row]
@@ -371,7 +372,7 @@ impl Linear {
         inverse(weighted.tr_mul(&self.slopes) + precision) * gradient
     }
 
-    /// How many parameters were fitted to these tests: the trace of the hat matrix over their rows.
+    /// Effective number of parameters fitted to these tests: the trace of the hat matrix over their rows.
     fn fitted_to(&self, tests: &Tests) -> f64 {
         let leverage = |row: usize| {
             let row = self.slopes.row(row);
@@ -380,7 +381,7 @@ impl Linear {
         tests.rows().map(leverage).sum()
     }
 
-    /// `last` is the last step: how far the search was from its end.
+    /// The result. `last` is the last step, which shows how far the search was from its end.
     fn fit(self, moves: Vec<f64>, last: &Column<f64>, noise: Vec<Noise>, tests: &[Tests]) -> Fit {
         let fitted: f64 = tests.iter().map(|tests| self.fitted_to(tests)).sum();
         let count: usize = noise.iter().map(|noise| noise.tests).sum();
@@ -398,7 +399,7 @@ impl Linear {
     }
 }
 
-/// What a row's error and roughness together make it count for, beside its error alone.
+/// Factor on each row that accounts for its roughness besides its error.
 fn rough_factors(tests: &[Tests], noise: &[Noise], planes: &Planes) -> Vec<f64> {
     let mut factors = vec![1.0; planes.roughness.len()];
     for (tests, noise) in tests.iter().zip(noise) {

@@ -1,4 +1,4 @@
-//! A simulated drive addressed as the real one was: a run in a folder had the addresses of its files alone.
+//! Gives a simulated drive the address range of the real target: a run in a folder only had the addresses of its files.
 
 use likenew_core::counters::{Counters, FlashCounters};
 use likenew_core::drive::{Drive, Identity, Lane, LaneRequirements};
@@ -10,14 +10,14 @@ use likenew_core::units::Nanos;
 use likenew_core::workload::Access;
 use likenew_sim::SimDrive;
 
-/// The first addresses of a simulated drive.
+/// The beginning of a simulated drive.
 pub(crate) struct View {
     drive: SimDrive,
     geometry: Geometry,
 }
 
 impl View {
-    /// As much of the drive, and in such blocks, as `measured` has. None if the drive is smaller.
+    /// Takes the capacity and block size of `measured`; `None` if the drive is smaller or has larger blocks.
     pub(crate) fn new(drive: SimDrive, measured: &Geometry) -> Option<Self> {
         let own = drive.geometry();
         let fits = measured.capacity <= own.capacity && measured.block.is_multiple_of(own.block);

@@ -1,4 +1,4 @@
-//! Every sentence of a calibration: sources in the file that it writes, and errors.
+//! Sentences of a calibration: sources in the drive file, and errors.
 
 use likenew_core::quantity::range;
 
@@ -8,7 +8,7 @@ pub(crate) const STOPPED: &str = "the calibration was stopped; no file was writt
 pub(crate) const CANDIDATE: &str = "tried";
 pub(crate) const CAPACITY: &str = "the size of the drive that was measured";
 
-/// A value as a drive's file has it.
+/// A value as an entry of a drive file.
 pub(crate) fn entry(value: &str, range: Option<(f64, f64)>, source: &str) -> String {
     let source = quoted(source);
     match range {
@@ -17,7 +17,7 @@ pub(crate) fn entry(value: &str, range: Option<(f64, f64)>, source: &str) -> Str
     }
 }
 
-/// A text as TOML has it.
+/// The text as a TOML string.
 pub(crate) fn quoted(text: &str) -> String {
     serde_json::to_string(text).expect("a text is plain data")
 }
@@ -36,7 +36,7 @@ likenew_core::sentences! {
         "{base} cannot run what {run} did; name another drive with --like";
 }
 
-/// After the model of a drive whose parameters were fitted to measurements.
+/// Suffix for the model of a calibrated drive.
 const CALIBRATED: &str = ", calibrated";
 
 pub(crate) fn calibrated_model(model: &str) -> String {
@@ -44,12 +44,12 @@ pub(crate) fn calibrated_model(model: &str) -> String {
     if model.ends_with(CALIBRATED) { model } else { model + CALIBRATED }
 }
 
-/// The model that was measured, of a calibrated drive; of another drive its own.
+/// The model of the measured drive, or that of a drive without calibration.
 pub fn measured_model(model: &str) -> &str {
     model.strip_suffix(CALIBRATED).unwrap_or(model)
 }
 
-/// Where a calibrated value comes from.
+/// The source of a calibrated value.
 pub(crate) fn source(estimate: &Estimate, runs: &[&str], base: &str) -> String {
     let runs = runs.join(", ");
     let text = |value: f64| estimate.unit.text(value);
@@ -64,7 +64,7 @@ pub(crate) fn source(estimate: &Estimate, runs: &[&str], base: &str) -> String {
     }
 }
 
-/// A name in a file is one line.
+/// The name on one line, as a drive file requires.
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

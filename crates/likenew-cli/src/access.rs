@@ -1,4 +1,4 @@
-//! What a command may do to its targets: how they are examined, what consent that takes, and the lock on their drives.
+//! Resolves the targets of a command, gets the consent that it needs, and locks their drives.
 
 use std::path::{Path, PathBuf};
 
@@ -13,25 +13,24 @@ use crate::printed::PrintedFacts;
 use crate::resolved_target::{FactsPlace, Permission, ResolvedTarget};
 use crate::{interrupt, wording};
 
-/// Decided by the command line alone; a plan that does more is refused when it is checked.
+/// What a command may do to its targets. The command line alone decides this; a plan that needs more is refused.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Access<'a> {
-    /// Its facts are read, or those of every drive of this machine; nothing is opened for I/O.
+    /// Reads facts of the target, or of every drive of this machine, and opens nothing for I/O.
     Facts { of_all: bool },
-    /// Facts that are known already, of another machine.
+    /// Uses facts that programs printed on another machine.
     Printed(&'a PrintedFacts),
-    /// It is read, and in a folder temporary files are written.
+    /// Reads the target; in a folder, also writes temporary files.
     Read,
-    /// It is written: a file or a device only with its owner's consent.
+    /// Writes to the target; a file or device needs its owner's consent.
     Write,
-    /// The same for a trace, of which the reads can be replayed alone.
+    /// Like `Write`, for a replay: a refusal also says how to replay only the reads.
     Replay,
-    /// A step of recondition, which has consents of its own. A dry run needs none.
+    /// Takes a step of recondition, which decides what consent it needs. A dry run needs none.
     Step { step: Option<StepName>, journal: Option<&'a Path>, is_dry_run: bool },
 }
 
 impl Access<'_> {
-    /// For a command whose operations decide.
     pub(crate) fn writing(writes: bool) -> Self {
         if writes { Self::Write } else { Self::Read }
     }
@@ -67,7 +66,7 @@ impl Access<'_> {
         }
     }
 
-    /// Gets every consent that it needs.
+    /// Gets every consent that this access needs.
     ///
     /// # Errors
     /// A refusal with the command to type.
@@ -93,8 +92,7 @@ impl Access<'_> {
         matches!(self, Self::Facts { .. } | Self::Printed(_))
     }
 
-    /// Whether the drive is changed in more than one run: an interrupted refresh is finished before anything
-    /// is planned.
+    /// Whether an interrupted refresh must be finished before a plan is made.
     pub(crate) fn finishes_refresh(self) -> bool {
         matches!(self, Self::Step { is_dry_run: false, .. })
     }
@@ -107,8 +105,7 @@ fn with_reads_only_hint(failure: Failure) -> Failure {
     }
 }
 
-/// Whether a step works on a whole drive and loses nothing, so that it needs consent to work there, but not
-/// to a loss.
+/// Whether a step works on a whole drive but loses nothing. It then needs consent to the work, not to a loss.
 fn keeps_data(step: Option<StepName>, typed: &str) -> bool {
     match step {
         Some(StepName::DiscardUnused) => true,
@@ -143,13 +140,12 @@ fn ask_for_step(
     }
 }
 
-/// Environment variable with a folder for the locks, in place of the one that all users of a machine share.
-/// Tests set it, so that they can run side by side; such a run only sees the locks of runs with the same
-/// setting.
+/// Environment variable that names another folder for the locks than the one all users share. Tests
+/// set it to run side by side: a run sees only the locks in its own folder.
 const FOLDER: &str = "LIKENEW_LOCK_DIR";
 
-/// Locks the drives below these paths, and waits for another run there, if asked to; `None` if the user
-/// stopped the wait. A process that does not listen for signals just ends then.
+/// Locks the drives below these paths. With `wait`, waits for a run that holds them, and returns
+/// `None` if the user stops that. Ctrl-C just ends a process that does not listen for signals.
 ///
 /// # Errors
 /// A refusal that names the other run, and what to do.

@@ -1,5 +1,4 @@
-//! The advice of a check can be followed where it is given, as `likenew recondition` confirms for the same
-//! target, and its commands can be pasted.
+//! Tests that the advice of a check works on its target: recondition allows each step, and each command can be pasted.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -53,7 +52,7 @@ impl Observer for SilentObserver {
     }
 }
 
-/// A shell command as words, with the quotes that actions use.
+/// Splits a shell command into words; knows only the quotes that actions use.
 fn words(line: &str) -> Vec<String> {
     let (mut words, mut word, mut is_quoted) = (Vec::new(), String::new(), false);
     for letter in line.chars() {
@@ -68,7 +67,8 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
-/// The fault of a command, if it has one. The same advice is given to many drives, and to parse it takes a grammar of all commands.
+/// What is wrong with a command, if anything. Cached, because drives share advice, and each parse
+/// builds the grammar of all commands.
 fn fault_of(command: &str) -> Option<String> {
     static KNOWN: Mutex<BTreeMap<String, Option<String>>> = Mutex::new(BTreeMap::new());
     let mut known = KNOWN.lock().unwrap();
@@ -90,22 +90,23 @@ fn new_fault_of(command: &str) -> Option<String> {
     invented.map(|word| format!("{word} is no path of a machine"))
 }
 
-/// What the target must allow for advice.
+/// What is possible on a target, so that advice may ask for it.
 #[derive(Clone, Copy)]
 struct Can {
-    /// Sending it TRIM.
+    /// Sending TRIM to the drive.
     trim: bool,
     write: bool,
-    /// A machine that knows more about the drive, and a user who is not root yet.
+    /// Asking the drive's machine for more facts.
     machine: bool,
+    /// Running the check as root, because the user is not root yet.
     root: bool,
 }
 
-/// Faults of the hints of all causes, without any measurement.
+/// Finds hints that cannot be followed on a target, for all causes and without any measurement.
 fn faults_of_hints(site: &Site<'_>, can: Can) -> Vec<String> {
     let (measurements, facts) = (Measurements::default(), Facts::default());
     let mut faults = Vec::new();
-    // Once with all facts missing, and once with those that are known.
+    // Once with all facts missing, and once with the known facts.
     for facts in [&facts, site.facts.unwrap_or(&facts)] {
         let site = Site { facts: Some(facts), ..*site };
         let site = if site.facts.is_some_and(|facts| facts.stack.is_empty()) {
@@ -159,7 +160,7 @@ fn faults_of_hints(site: &Site<'_>, can: Can) -> Vec<String> {
     faults
 }
 
-/// Faults of the actions of all causes on a target, whether a measurement calls for them or not.
+/// Finds actions that cannot be taken on a target, whether a measurement calls for them or not.
 fn faults(site: Site<'_>, says: &dyn Fn(&Action) -> Option<String>) -> Vec<String> {
     let measurements = Measurements::default();
     let case = Case {
@@ -192,7 +193,7 @@ fn faults(site: Site<'_>, says: &dyn Fn(&Action) -> Option<String>) -> Vec<Strin
     faults
 }
 
-/// Faults of the actions for a simulated drive, compared with what recondition can do there.
+/// Finds advice for a simulated drive that recondition cannot carry out there.
 fn faults_of_simulated(target: &str, file: Option<&str>) -> Vec<String> {
     let spec = Spec::parse(target).unwrap();
     let read = |_: &Path| file.map(|text| text.as_bytes().to_vec()).ok_or(io::ErrorKind::NotFound.into());
@@ -220,7 +221,7 @@ fn faults_of_simulated(target: &str, file: Option<&str>) -> Vec<String> {
     };
     let site = site(&evidence, free, facts, feasibility);
     let can = Can { trim: why_not("trim").is_none(), write: true, machine: false, root: false };
-    // What the drive's machine knows of TRIM is part of whether it can be sent.
+    // Whether TRIM can be sent also depends on what the drive's machine knows of it.
     let mut all_faults = faults_of_hints(&site, can);
     all_faults.extend(faults(site, &|action| {
         let command = action.command.as_deref().filter(|_| step_kind(action).is_some())?;
@@ -254,14 +255,14 @@ fn no_file(_: &Path) -> io::Result<Vec<u8>> {
     Err(io::ErrorKind::NotFound.into())
 }
 
-/// The drives of the scenarios, with the file of those that have their own.
+/// The drives of the scenarios, each with its drive file if it has its own.
 fn of_scenarios(is_wanted: impl Fn(&str) -> bool) -> Vec<(String, Option<String>)> {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
     let mut targets = Vec::new();
     for entry in fs::read_dir(format!("{root}/scenarios")).unwrap() {
         let scenario: toml::Table = fs::read_to_string(entry.unwrap().path()).unwrap().parse().unwrap();
         let text = |table: &toml::Value, key: &str| Some(table.get(key)?.as_str()?.to_owned());
-        // Of its plan, or the second word of its command.
+        // The target of its plan, or the second word of its command.
         let command = || Some(scenario["command"].as_array()?[1].as_str()?.to_owned());
         let target = scenario.get("plan").map_or_else(command, |plan| text(plan, "target")).unwrap();
         let custom = scenario.get("drive").map(|custom| {
@@ -336,16 +337,16 @@ struct Position {
 }
 
 impl Position {
-    /// Whether a step is possible there, from its effect and not from the product's own answer.
+    /// Whether a step is possible there, by what it does rather than by the product's own answer.
     fn can(&self, action: ActionKind) -> bool {
         match (self.kind, action) {
             // A file system sends TRIM down to the drive.
             (TargetKind::Folder, ActionKind::Fstrim) => self.knows_trim && self.blocks.is_none(),
-            // Its own free space.
+            // It overwrites the folder's own free space.
             (TargetKind::Folder, ActionKind::OverwriteFree) => self.writable,
             (TargetKind::Folder | TargetKind::Device, ActionKind::Refresh | ActionKind::Rewrite) => true,
             (TargetKind::Device, ActionKind::Discard) => self.knows_trim,
-            // A device that may not be written yet asks for consent first.
+            // A step on a device asks for consent first.
             (TargetKind::Device, ActionKind::Overwrite) => true,
             // The drive of these tests is not NVMe, a device's free space is unknown, and files are not
             // drives.

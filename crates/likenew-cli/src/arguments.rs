@@ -1,5 +1,5 @@
-//! The command line: options that several commands have, how values are read, and what is said of wrong ones. Options only
-//! build a plan; `likenew run PLAN.toml` runs one directly.
+//! Options that several commands share, how their values are parsed, and the errors for wrong ones.
+//! Options only build a plan; `likenew run PLAN.toml` runs a plan directly.
 
 use std::convert::Infallible;
 use std::error::Error as _;
@@ -26,7 +26,7 @@ pub(crate) const SAFETY: &str = "Safety";
 pub(crate) const OUTPUT: &str = "Output";
 pub(crate) const ARCHIVE: &str = "Kept runs";
 
-/// A target as it is typed. One that begins with a dash gets a path: in a command that is advised it would be an option.
+/// Parses a target. A name that begins with a dash becomes a path, or suggested commands would take it for an option.
 pub(crate) fn typed_target(text: &str) -> std::result::Result<String, Infallible> {
     Ok(if text.starts_with('-') { format!("./{text}") } else { text.to_owned() })
 }
@@ -76,7 +76,7 @@ pub(crate) struct RunArguments {
 }
 
 impl From<ExecutionArguments> for RunArguments {
-    /// For a run that is in an archive already.
+    /// Arguments for a resumed run, which is in an archive already.
     fn from(execution: ExecutionArguments) -> Self {
         let folder = ArchiveFolder { archive: None };
         let archive_arguments = ArchiveArguments { folder, no_archive: false };
@@ -94,7 +94,7 @@ pub(crate) struct SmartctlArgument {
 }
 
 impl SmartctlArgument {
-    /// Has smartctl reach the drive of the only target in this way, if one was given.
+    /// Applies the type, if one was given, to the drive of the only target.
     ///
     /// # Errors
     /// There are several targets or a simulated one, smartctl gives no answer, or the type cannot be remembered.
@@ -118,7 +118,7 @@ pub(crate) struct ArchiveFolder {
 }
 
 impl ArchiveFolder {
-    /// Its path: from the command line, or the default.
+    /// The path from the command line, or the default.
     pub(crate) fn root(&self) -> Result<PathBuf> {
         archive_root(self.archive.as_deref())
     }
@@ -183,7 +183,7 @@ pub(crate) struct ExecutionArguments {
 }
 
 impl ExecutionArguments {
-    /// The defaults, for a command that lets nothing else be chosen.
+    /// Defaults for a command that lets the user choose only its output.
     pub(crate) fn with_output(output: Output) -> Self {
         Self {
             output,
@@ -209,10 +209,10 @@ impl ExecutionArguments {
         }
     }
 
-    /// The settings of the original run, unless others are on the command line.
+    /// Takes over the settings of the original run, unless the command line gives others.
     ///
     /// # Errors
-    /// A sentence: the run began with an engine that this version does not know.
+    /// The run began with an engine that this version does not know.
     pub(crate) fn apply_settings(&mut self, settings: &Settings) -> Result<(), String> {
         if let Some(engine) = settings.engine.as_deref().filter(|_| self.engine == EngineName::Auto) {
             self.engine = EngineName::from_str(engine, false).map_err(|_| wording::unknown_engine(engine))?;
@@ -285,7 +285,7 @@ impl Output {
 /// Parses the command line by its grammar.
 ///
 /// # Errors
-/// Clap's, for what it refuses or shows itself; an empty value; two reports at once to standard output.
+/// Clap refuses the words or shows help itself, a value is empty, or two reports go to standard output.
 pub(crate) fn parse(
     mut command: clap::Command,
     typed: impl IntoIterator<Item = OsString>,
@@ -318,8 +318,8 @@ pub(crate) fn parse(
     Ok(matches)
 }
 
-/// The error of an empty value that its parser accepts, such as a path. A consent that is empty is answered with what it
-/// should be, and an export may have no name.
+/// The error for an empty value that its parser accepts, such as a path. Two may be empty: a
+/// consent, which is answered with what to type, and the name of an export.
 fn empty_value(grammar: &clap::Command, matches: &ArgMatches) -> Option<clap::Error> {
     const MAY_BE_EMPTY: [&str; 2] = ["consent", "export_name"];
     let is_empty = |argument: &&clap::Arg| {

@@ -1,4 +1,4 @@
-//! All commands, each with its options beside what it does.
+//! The table of all commands. Each is a type with its options as fields and a `run` that carries it out.
 
 mod applications;
 mod check;
@@ -38,18 +38,18 @@ use crate::measure::measure_with;
 use crate::resolved_target::ResolvedTarget;
 use crate::wording::{self, help as help_wording};
 
-/// A command: what is typed for it, and what it does. Its options are its fields, and its comment is what `--help` says of it.
+/// A command. Its fields are its options, and its doc comment is its text in `--help`.
 pub(crate) trait Command: Args + 'static {
     fn run(self) -> Result<Exit>;
 }
 
-/// A command that was typed, with its options.
+/// A parsed command, ready to run.
 pub(crate) type TypedCommand = Box<dyn FnOnce() -> Result<Exit>>;
 
-/// A command as a row of the table of all.
+/// A row of [`COMMANDS`].
 struct Row {
     name: &'static str,
-    /// Whether a served page may start it: it measures one target.
+    /// Whether a served page may start it, because it measures one target.
     is_served: bool,
     add_options: fn(clap::Command) -> clap::Command,
     read: fn(&ArgMatches) -> Result<TypedCommand, clap::Error>,
@@ -65,7 +65,7 @@ impl Row {
     }
 }
 
-/// The command of a procedure: its options, and more that is typed where it needs more.
+/// A command that runs one procedure: the procedure's options, and `more` where the command line needs others.
 #[derive(Debug)]
 pub(crate) struct Measured<O, M = ()> {
     options: O,
@@ -109,12 +109,12 @@ impl<O: Options, M> Measured<O, M> {
         self.chosen.iter().any(|chosen| chosen == key)
     }
 
-    /// Whether the target has to be one that may be overwritten.
+    /// Whether these options write, so that the target must allow it.
     fn writes(&self) -> bool {
         self.options.writes(&|key| self.is_chosen(key))
     }
 
-    /// The options for a target.
+    /// The options, fitted to a target.
     fn options(&self, target: &ResolvedTarget) -> Result<O> {
         let mut options = self.options.clone();
         fit(target, &|key| self.is_chosen(key), |fitting| options.fit(fitting))?;
@@ -132,7 +132,7 @@ impl<O: Options + 'static> Command for Measured<O> {
     }
 }
 
-/// Adapts options to a target by `fit`, and prints what the user should know of that.
+/// Adapts options to a target with `fit`, and prints its notes for the user.
 fn fit<T>(
     target: &ResolvedTarget,
     is_chosen: &dyn Fn(&str) -> bool,
@@ -166,7 +166,7 @@ fn read<C: Command>(matches: &ArgMatches) -> Result<TypedCommand, clap::Error> {
     Ok(Box::new(|| command.run()))
 }
 
-/// All commands. Their groups and examples stand in [`help_wording::GROUPS`].
+/// All commands. [`help_wording::GROUPS`] has their groups and examples.
 const COMMANDS: [Row; 32] = [
     row::<check::Check>("check").served(),
     row::<recondition::Recondition>("recondition").served(),
@@ -222,7 +222,7 @@ pub(crate) fn grammar() -> clap::Command {
 /// The command that was typed.
 ///
 /// # Errors
-/// Clap's, which the grammar leaves nothing for.
+/// None in practice: the grammar has already checked the words.
 pub(crate) fn typed(matches: &ArgMatches) -> Result<TypedCommand, clap::Error> {
     let (name, inner) = matches.subcommand().expect("the grammar asks for a command");
     let row = COMMANDS.iter().find(|row| row.name == name).expect("the grammar is made of these");
@@ -242,8 +242,8 @@ fn with_op_read_hint(failure: Failure) -> Failure {
     }
 }
 
-/// A new seed on a real drive unless one was typed: data of an earlier run is only told from this one's by its key, so each run
-/// has another.
+/// The typed seed; without one, a new seed on a real drive, and 0 elsewhere. On a real drive, only
+/// a key made from the seed tells this run's data from that of an earlier run.
 fn seed_of_one_run(typed: Option<u64>, target: &ResolvedTarget) -> Result<u64> {
     match typed {
         Some(seed) => Ok(seed),

@@ -1,4 +1,4 @@
-//! The terminal: what was typed there, and what is said.
+//! Messages on standard error, and the words of the command line.
 
 use std::ffi::OsString;
 use std::fmt::{self, Display};
@@ -7,26 +7,27 @@ use std::sync::OnceLock;
 
 use likenew_report::terminal::clean;
 
-/// A line to standard error, the only way there but for questions. Names of files, and what files hold, cannot steer the terminal or
-/// begin a line that seems to be ours.
+/// Writes a line to standard error. Everything but questions goes through here. Names and contents
+/// of files can neither steer the terminal nor fake a line of ours.
 pub(crate) fn note(text: impl Display) {
     write(format_args!("{}\n", harmless(text)));
 }
 
-/// If this fails, as after a terminal was closed, there is no other output to report to; the run goes on.
+/// Writes to standard error. If this fails, as after a terminal was closed, no other output is left; the run goes on.
 pub(crate) fn write(text: fmt::Arguments<'_>) {
     let mut out = anstream::stderr().lock();
     let _ = out.write_fmt(text).and_then(|()| out.flush());
 }
 
-/// Characters by which the end of a line is recognized as one that was typed. Chosen: more than a line of ours has in common with it.
+/// Characters after a typed line break by which it is recognized in a message. Chosen: more than a
+/// line of ours has in common with it.
 const AROUND: usize = 8;
 
-/// The text without what steers a terminal, and without the ends of lines in what was typed.
+/// Removes what steers a terminal from a text, and the line breaks of words that were typed.
 pub(crate) fn harmless(text: impl Display) -> String {
     let mut text = text.to_string();
     for word in typed_words() {
-        // What is shown may be a part of the word, such as the file of `sim:FILE`.
+        // The text may show only a part of the word, such as the file of `sim:FILE`.
         for (at, _) in word.match_indices('\n') {
             let before: String = word[..at].chars().rev().take(1).collect();
             let after: String = word[at + 1..].chars().take(AROUND).collect();
@@ -39,20 +40,20 @@ pub(crate) fn harmless(text: impl Display) -> String {
 }
 
 struct Invocation {
-    /// Behind the program's name.
+    /// The words after the program's name.
     words: Vec<String>,
     program: Vec<OsString>,
 }
 
 static INVOCATION: OnceLock<Invocation> = OnceLock::new();
 
-/// Sets both, once.
+/// Sets the command line and the program, once.
 pub(crate) fn set_command_line(command_line: &[OsString], program: Vec<OsString>) {
     let words = command_line.iter().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
     let _ = INVOCATION.set(Invocation { words, program });
 }
 
-/// What was typed behind the program's name; nothing inside of another program.
+/// The words after the program's name; none inside another program.
 pub(crate) fn typed_words() -> Vec<String> {
     INVOCATION.get().map(|invocation| invocation.words.clone()).unwrap_or_default()
 }

@@ -1,5 +1,5 @@
-//! One command inside of another program: what it prints is returned, drives may come from memory, and the other program
-//! decides when it is stopped.
+//! Runs a command inside another program: what it prints is returned, its drives may come from
+//! memory, and the other program can stop it.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -13,7 +13,7 @@ use likenew_sim::{Spec, SpecName};
 use crate::exit::{Exit, Failure};
 use crate::{arguments, interrupt, wording};
 
-/// Why a command inside of another program failed.
+/// Why a command inside another program failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FailureKind {
     /// The words or a plan make no sense.
@@ -26,7 +26,7 @@ pub enum FailureKind {
     Interrupted,
 }
 
-/// How a command inside of another program failed.
+/// How a command inside another program failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommandFailure {
     /// Why.
@@ -38,18 +38,18 @@ pub struct CommandFailure {
 thread_local! {
     /// What the command on this thread prints, if another program runs it.
     static OUTPUT: RefCell<Option<String>> = const { RefCell::new(None) };
-    /// Files of simulated drives that this command does not read from the file system.
+    /// Files of simulated drives, by path, that this command reads from memory.
     static DRIVES: RefCell<HashMap<PathBuf, Vec<u8>>> = RefCell::default();
 }
 
-/// How many commands run inside of this process.
+/// How many commands run inside this process.
 static RUNNING: Mutex<u32> = Mutex::new(0);
 
-/// Stops the commands that run inside of this process, as Ctrl-C stops the program.
+/// Stops the commands that run inside this process, as Ctrl-C stops the program.
 pub struct Interruption(());
 
 impl Interruption {
-    /// Asks all of them to stop. The next command starts without it, once those have ended.
+    /// Asks all running commands to stop. Once they have ended, the next command runs as usual.
     pub fn request() {
         interrupt::request();
     }
@@ -82,22 +82,22 @@ pub fn run_command(words: &[String], drives: HashMap<PathBuf, Vec<u8>>) -> Resul
     }
 }
 
-/// The sentence of a command line that is wrong.
+/// The failure for a wrong command line.
 fn usage(error: &clap::Error, words: &[String]) -> Failure {
     Failure::Usage(arguments::refusal(error, words.first().cloned()).unwrap_or_else(|| error.to_string()))
 }
 
-/// Without the escape codes of colors.
+/// Removes the escape codes of colors.
 fn plain(text: &str) -> String {
     anstream::adapter::strip_str(text).to_string()
 }
 
-/// Keeps what a command inside of another program prints; whether there is one on this thread.
+/// Keeps printed text for the other program. False if this thread runs no command for one.
 pub(crate) fn keep_output(text: &str) -> bool {
     OUTPUT.with_borrow_mut(|output| output.as_mut().map(|output| output.push_str(text)).is_some())
 }
 
-/// Reads the simulated drive that a plan holds from there.
+/// Makes the simulated drive that a plan holds available to its command.
 pub(crate) fn keep_drive(plan: &Plan) {
     let spec = plan.target.as_deref().and_then(|target| Spec::parse(target).ok());
     if let (Some(SpecName::File(path)), Some(text)) = (spec.map(|spec| spec.drive), &plan.drive) {

@@ -1,4 +1,4 @@
-//! How a command can end, as scripts see it.
+//! How a command can end: its exit codes, and the failures behind them.
 
 use likenew_core::target_error::system_reason;
 use std::io::ErrorKind;
@@ -33,8 +33,7 @@ pub(crate) enum Exit {
 }
 
 impl Exit {
-    /// The exit of two commands together: an interruption first, then any that is not `Fine`; of two such,
-    /// the later.
+    /// The exit of two commands in a row: an interruption if either was one, otherwise the later that is not `Fine`.
     pub(crate) fn worse(self, later: Self) -> Self {
         match (self, later) {
             (Self::Interrupted, _) | (_, Self::Fine) => self,
@@ -42,8 +41,8 @@ impl Exit {
         }
     }
 
-    /// The exit of a command for several targets, whatever their order: an interruption, then a problem that was found, then
-    /// the reasons for which a target was not measured.
+    /// The exit of a command for several targets, in any order. An interruption comes first, then a
+    /// problem that was found, then the reasons why a target was not measured.
     pub(crate) fn of_targets(self, other: Self) -> Self {
         const RANKS: [Exit; 6] =
             [Exit::Fine, Exit::Usage, Exit::Refused, Exit::Unfinished, Exit::Problem, Exit::Interrupted];
@@ -70,8 +69,8 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
-    /// The error of a file on the command line that could not be read: wrong usage if there is no such file,
-    /// otherwise the system's failure.
+    /// A file on the command line that could not be read. This is wrong usage, unless the file
+    /// exists and the system cannot read it.
     pub(crate) fn unreadable(what: &str, error: InputError) -> Self {
         let text = wording::could_not_read(what, &error);
         match &error {
@@ -94,7 +93,7 @@ impl Failure {
         }
     }
 
-    /// As text, with its causes.
+    /// The message for a user, with its causes.
     pub(crate) fn message(&self) -> String {
         match self {
             Self::Refused(text) => wording::refusal(text),
@@ -102,7 +101,7 @@ impl Failure {
         }
     }
 
-    /// The same for programs.
+    /// The reason alone, for programs.
     pub(crate) fn reason(&self) -> String {
         match self {
             Self::Usage(text) | Self::Refused(text) => text.clone(),
@@ -142,7 +141,7 @@ impl From<ArchiveError> for Failure {
     }
 }
 
-/// The name or the file of a simulated drive is wrong.
+/// A simulated drive with a wrong name or file is wrong usage.
 impl From<SimError> for Failure {
     fn from(error: SimError) -> Self {
         match error {

@@ -1,5 +1,4 @@
-//! Facts as text: one screen like that of any other procedure; with details everything by subject, then
-//! unknown facts and how to get them.
+//! The text of `likenew facts --details`: all known facts by subject, then unknown facts and how to get them.
 
 use std::fmt;
 
@@ -13,13 +12,13 @@ use serde_json::Value;
 
 /// Width of the names of facts, in columns.
 const NAMES: usize = 26;
-/// Most lines of the kernel's log, the newest.
+/// Most lines of the kernel's log that are shown, the newest.
 const LINES_MAX: usize = 8;
 
 /// A sheet of facts.
 pub(crate) struct Factsheet<'a> {
-    /// As just collected: only the user who asked sees a serial number, and it is stored nowhere. A stored
-    /// run has its hash.
+    /// Facts as just collected. They may hold serial numbers, which only the user who asked sees; a
+    /// kept run has only their hashes.
     pub(crate) facts: &'a Facts,
     /// The conclusions.
     pub(crate) findings: &'a Findings,
@@ -146,7 +145,7 @@ impl Factsheet<'_> {
         let options = textwrap::Options::new(self.width.max(NAMES + 20))
             .initial_indent(head)
             .subsequent_indent(indent)
-            // Unicode would break MB/s after its slash.
+            // Unicode's rules would break MB/s after its slash.
             .word_separator(textwrap::WordSeparator::AsciiSpace)
             .word_splitter(textwrap::WordSplitter::NoHyphenation);
         textwrap::wrap(text, options).iter().try_for_each(|line| writeln!(f, "{}", line.trim_end()))
@@ -176,7 +175,7 @@ impl Factsheet<'_> {
         Ok(())
     }
 
-    /// One line for each reason.
+    /// Unknown facts, a line for each reason.
     fn unknown(&self, f: &mut fmt::Formatter<'_>, rows: &[FactRow]) -> fmt::Result {
         let mut reasons: Vec<(String, Option<&str>, Vec<String>)> = Vec::new();
         for row in rows {

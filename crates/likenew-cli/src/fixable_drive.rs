@@ -1,8 +1,8 @@
-//! A folder or block device that can be changed between measurements: old files rewritten, trimmed, formatted, or rewritten in
-//! place.
+//! A folder or block device that recondition can change between measurements: it rewrites files,
+//! sends TRIM, formats, or rewrites in place.
 //!
-//! A step on a whole device needs exclusive access, so the measured device is closed before and opened again after it. All
-//! conditions are checked again each time, and consent must have the same words.
+//! A step on a whole device needs exclusive access, so the device is closed before the step and opened again
+//! after it. All conditions are checked again each time, and the agreement must still name the same drive.
 
 use std::path::{Path, PathBuf};
 
@@ -27,15 +27,15 @@ use likenew_real::open::{Options, open};
 use crate::refreshing::{DeviceRefresh, refresh_files, rewrite_files};
 use crate::{interrupt, wording};
 
-/// Addresses that are compared before and after a discard of everything.
+/// Addresses whose data is compared before and after a discard or format of a whole device.
 const SAMPLES: u64 = 1024;
 
 /// What may be done to a drive between measurements.
 pub(crate) enum Fixes {
-    /// In a folder: files are rewritten; and what no partition of the disk below covers is discarded, if the owner agreed to that
-    /// under its name.
+    /// In a folder: files are rewritten. If the owner agreed under the disk's name, space that no
+    /// partition covers is discarded.
     Folder(Option<Agreement>),
-    /// On a device of which everything may be lost.
+    /// On a device whose data may all be lost.
     Erasing(Agreement),
     /// On a device that may be rewritten with its own data; it is measured by reads.
     Rewriting(DeviceRefresh),
@@ -52,7 +52,7 @@ pub(crate) struct FixableDrive {
 }
 
 impl FixableDrive {
-    /// A folder that is open.
+    /// Wraps an open folder.
     pub(crate) fn folder(drive: Box<dyn Drive>, path: PathBuf, agreement: Option<Agreement>) -> Self {
         let (fixes, engine, clock) = (Fixes::Folder(agreement), Engine::Auto, Monotonic::start());
         Self { path, fixes, engine, clock, drive: Some(drive) }
@@ -88,7 +88,7 @@ impl FixableDrive {
         &mut **self.drive.as_mut().expect("what could not be opened again has ended the run")
     }
 
-    /// Closes the device for a step and opens it again after it. A refusal of the step is a result.
+    /// Closes the device for a step, and opens it again after it. A refused step is a result, not an error.
     fn with_exclusive_access(
         &mut self,
         action: ActionKind,
@@ -128,7 +128,7 @@ impl FixableDrive {
     }
 }
 
-/// A refusal of a step is a result.
+/// Makes a refusal a result, because a refused step does not end the run.
 fn unless_refused(came: Result<FixReport, TargetError>) -> Result<ProbeResult, TargetError> {
     match came {
         Ok(fix_report) => Ok(ProbeResult::FixReport(fix_report)),
@@ -173,7 +173,7 @@ fn format(consent: &Consent, erase: Erase) -> Result<FixReport, TargetError> {
     let formatted = plan.carry_out(consent)?;
     let changed = SkippedRange { bytes: 0, reason: wording::FORMAT_CHANGED.into() };
     let skips = if formatted.is_as_before { Vec::new() } else { vec![changed] };
-    // Addresses of a drive of another size do not compare.
+    // If size or format changed, addresses cannot be compared.
     let read_back =
         if formatted.is_as_before { Some(before.compare(&Samples::read(consent, SAMPLES)?)) } else { None };
     Ok(FixReport { bytes: plan.bytes, skips, read_back, ..FixReport::default() })
@@ -237,7 +237,7 @@ impl Drive for FixableDrive {
             (Probe::Fix(Fix::Refresh { pieces }), Fixes::Rewriting(_)) => {
                 let came = self.rewrite(ActionKind::Refresh, pieces, RewriteSettings::default())?;
                 Ok(match came {
-                    // Chunks of slow data here and there show no speed of the drive.
+                    // Scattered chunks of slow data say nothing about the drive's write speed.
                     ProbeResult::FixReport(report) => {
                         ProbeResult::FixReport(FixReport { write_speeds: WriteSpeeds::default(), ..report })
                     }

@@ -18,7 +18,7 @@ use crate::wording;
 
 static STOP_REQUESTED: AtomicBool = AtomicBool::new(false);
 static LISTENING: AtomicBool = AtomicBool::new(false);
-/// What the first signal says.
+/// What the first signal prints.
 static MESSAGE: Mutex<Option<&str>> = Mutex::new(Some(wording::STOPPING));
 
 /// Listens for signals from now on; may be called repeatedly.
@@ -55,14 +55,14 @@ fn stop(signal: i32) {
     message.into_iter().for_each(note);
 }
 
-/// Like [`listen`], with another message when it is stopped, as where nothing is kept; or none, for commands that
-/// are meant to be stopped, and end at once.
+/// Like [`listen`], with another message at the first signal, such as where nothing is kept. `None`
+/// is for commands that are meant to be stopped.
 pub(crate) fn listen_saying(message: Option<&'static str>) -> anyhow::Result<()> {
     set_message(message);
     listen()
 }
 
-/// While `work` goes on, the first signal says nothing.
+/// Does `work`, during which the first signal prints nothing.
 pub(crate) fn silently<T>(work: impl FnOnce() -> T) -> T {
     let message = set_message(None);
     let done = work();
@@ -70,12 +70,12 @@ pub(crate) fn silently<T>(work: impl FnOnce() -> T) -> T {
     done
 }
 
-/// Returns the one before.
+/// Sets the message, and returns the one before.
 fn set_message(message: Option<&'static str>) -> Option<&'static str> {
     std::mem::replace(&mut *MESSAGE.lock().unwrap_or_else(PoisonError::into_inner), message)
 }
 
-/// Signals belong to the program in which this one runs.
+/// Never listens for signals: they belong to the program that runs this command.
 pub(crate) fn leave_signals_alone() {
     LISTENING.store(true, Ordering::Relaxed);
 }
@@ -98,11 +98,11 @@ pub(crate) fn is_requested() -> bool {
 /// How often a wait checks whether it was stopped: 100 ms.
 const CHECK_INTERVAL: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 
-/// Waits until there is something to read, or the end of it; returns whether who was to write has gone, such as a terminal that was
-/// closed.
+/// Waits until there is something to read, or the input ends. Returns whether the writer is gone,
+/// as after a terminal was closed.
 ///
 /// # Errors
-/// The user asked to stop: a read goes on after a signal, which another thread hears, so this comes first.
+/// The user asked to stop. Another thread hears the signal, so it would not interrupt a read.
 pub(crate) fn wait_for(input: &impl AsFd) -> io::Result<bool> {
     loop {
         if is_requested() {
@@ -116,7 +116,7 @@ pub(crate) fn wait_for(input: &impl AsFd) -> io::Result<bool> {
     }
 }
 
-/// A stream that ends with an error when the user asks to stop, also while nothing comes.
+/// A stream that fails when the user asks to stop, even while it waits for data.
 pub(crate) struct Stoppable<R>(pub(crate) R);
 
 impl<R: Read + AsFd> Read for Stoppable<R> {

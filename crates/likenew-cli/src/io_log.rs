@@ -1,5 +1,5 @@
-//! The log of a run: a line of CSV for each second of a workload and kind of I/O. A line is in the file as soon as its second is
-//! over, so that it can be followed, and is still there after a kill.
+//! The `--log` of a run: a line of CSV for each second and kind of I/O. Each line is written when
+//! its second is over, so that the file can be followed and survives a kill.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -24,7 +24,7 @@ use crate::output_file::OutputFile;
 use crate::progress::locked;
 use crate::wording;
 
-/// Called as in reports, where names end with the unit.
+/// Columns, named as in reports: names end with the unit.
 const COLUMNS: [&str; 14] = [
     "time_s",
     "wall_clock",
@@ -41,7 +41,7 @@ const COLUMNS: [&str; 14] = [
     "latency_ns_max",
     "errors",
 ];
-/// Columns that are read again.
+/// Columns that are read when a run is resumed.
 const STEP: usize = 2;
 const IOS: usize = 6;
 const BYTES: usize = 7;
@@ -49,7 +49,7 @@ const BYTES: usize = 7;
 const SECOND: Nanos = Nanos::from_secs(1);
 const SECOND_MS: u64 = 1_000;
 
-/// Whether a text is such a log.
+/// Whether a text is the log of a run.
 pub(crate) fn is_one(text: &str) -> bool {
     text.lines().next().is_some_and(|head| head.split(',').eq(COLUMNS))
 }
@@ -59,19 +59,18 @@ pub(crate) struct IoLog {
     path: PathBuf,
     lines: Sender<Lines>,
     clock: Clock,
-    /// The seconds of the present workload.
+    /// The seconds of the current workload.
     seconds: Option<Arc<Mutex<Seconds>>>,
 }
 
-/// Lines for the file, and where to say how writing them and all before went.
+/// Lines for the file, and where to send the result of writing these and all lines before.
 type Lines = (Vec<u8>, Option<Sender<io::Result<()>>>);
 
 impl IoLog {
-    /// Begins a log; `-` is standard output. That of a run that is `resumed` after some workloads goes on with what the file holds
-    /// of these.
+    /// Begins a log; `-` is standard output. If a run is `resumed` after these segments, their lines in the file are kept.
     ///
     /// # Errors
-    /// As for [`crate::output_file::check`]; what is to go on is not the log of this run.
+    /// As for [`crate::output_file::check`], or the file is not the log of this run.
     pub(crate) fn begin(path: &Path, clock: Clock, resumed: Option<&[Segment]>) -> Result<Self> {
         let failed = || wording::could_not_write(path);
         let head = |out: &mut dyn Write| csv::Writer::from_writer(out).write_record(COLUMNS);
@@ -86,13 +85,13 @@ impl IoLog {
             Box::new(new.finish()?)
         };
         let (lines, received) = channel();
-        // Writing on a thread of its own: a slow file system delays no measured I/O.
+        // A thread of its own writes, so that a slow file system delays no measured I/O.
         let thread = std::thread::Builder::new().name("log".to_owned());
         thread.spawn(move || write_lines(file, &received)).with_context(failed)?;
         Ok(Self { path: path.to_owned(), lines, clock, seconds: None })
     }
 
-    /// A workload begins; `step` is its number in the run, from 1.
+    /// Begins a workload; `step` is its number in the run, from 1.
     pub(crate) fn begin_workload(&mut self, workload: &Workload, step: usize) {
         let streams = workload.streams.iter().flat_map(|stream| stream.op.shares());
         let planned: Vec<Op> = streams.map(|(op, _)| op).collect();
@@ -110,7 +109,7 @@ impl IoLog {
         })));
     }
 
-    /// For one lane of the workload that has begun.
+    /// A recorder for one lane of the workload that has begun.
     pub(crate) fn recorder(&self) -> LaneLog {
         let seconds = Arc::clone(self.seconds.as_ref().expect("a workload has begun"));
         let lane = {
@@ -121,10 +120,10 @@ impl IoLog {
         LaneLog { seconds, lane, started_at: Nanos::ZERO, second: 0, counts: nothing() }
     }
 
-    /// The workload has ended. All of it is in the file after that.
+    /// Ends the workload. All its lines are in the file after that.
     ///
     /// # Errors
-    /// A sentence: something could not be written, now or in an earlier second.
+    /// Something could not be written, now or in an earlier second.
     pub(crate) fn end_workload(&mut self, segment: &Segment) -> Result<(), String> {
         let seconds = self.seconds.take().expect("it has begun");
         let mut seconds = locked(&seconds);
@@ -137,7 +136,7 @@ impl IoLog {
     }
 }
 
-/// Nothing is written after a failure; a reader of standard output who has gone is none.
+/// Writes lines as they come. After a failure, nothing is written until it is reported; a closed reader is no failure.
 fn write_lines(mut file: Box<dyn Write + Send>, received: &Receiver<Lines>) {
     let mut written = Ok(());
     for (lines, waiting) in received {
@@ -152,7 +151,7 @@ fn write_lines(mut file: Box<dyn Write + Send>, received: &Receiver<Lines>) {
     }
 }
 
-/// Copies the lines of workloads that were measured before a run was interrupted, where there is a log.
+/// Copies the lines of workloads that an interrupted run had measured, if its log exists.
 fn copy_measured(path: &Path, measured: &[Segment], out: &mut dyn Write) -> Result<()> {
     let file = match input::open(path, input::LOG) {
         Err(error) if error.is_missing() => return Ok(()),
@@ -165,7 +164,7 @@ fn copy_measured(path: &Path, measured: &[Segment], out: &mut dyn Write) -> Resu
     }
     let mut sums = vec![(0u64, 0u64); measured.len()];
     let mut out = csv::Writer::from_writer(out);
-    // A kill can tear a line only of a workload that is measured again.
+    // A kill can tear only lines of a workload that is measured again.
     for line in old.records().map_while(std::result::Result::ok) {
         let number = |column: usize| line[column].parse::<u64>().map_err(|_| another());
         let step = (number(STEP)? as usize).checked_sub(1).ok_or_else(another)?;
@@ -180,7 +179,7 @@ fn copy_measured(path: &Path, measured: &[Segment], out: &mut dyn Write) -> Resu
     Ok(out.flush().with_context(|| wording::could_not_write(path))?)
 }
 
-/// The second of a workload in which something ends after so much of it: its end belongs to it.
+/// The second of a workload in which this time has elapsed. The end of a second belongs to it.
 fn second_at(elapsed: Nanos) -> u64 {
     elapsed.0.saturating_sub(1) / SECOND.0
 }
@@ -198,16 +197,17 @@ struct Seconds {
     clock: Clock,
     step: String,
     workload: String,
-    /// When the first lane began, on the drive's clock, and in milliseconds since 1970; there are no dates in simulated time.
+    /// When the first lane began, on the drive's clock.
     started_at: Nanos,
+    /// When the first lane began, in milliseconds since 1970; `None` in simulated time.
     started_ms: Option<u64>,
     /// The second that each lane has reached.
     lanes: Vec<u64>,
-    /// How many seconds are written.
+    /// Number of seconds that are written.
     written: u64,
     /// The seconds that are not written yet.
     counts: BTreeMap<u64, Counts>,
-    /// Kinds that the workload plans, and those that have occurred.
+    /// Kinds of I/O that the workload plans or that have occurred.
     shown: [bool; Op::ALL.len()],
 }
 
@@ -224,7 +224,7 @@ impl Seconds {
         sums.iter_mut().zip(counts).for_each(|(sum, counts)| sum.merge(counts));
     }
 
-    /// Hands over the lines of the seconds before `end`, none of which is longer than what is left of `elapsed`.
+    /// Hands over the lines of the seconds before `end`. The last second may be cut short: the workload ends at `elapsed`.
     fn write(&mut self, end: u64, elapsed: Nanos) {
         let mut out = csv::Writer::from_writer(Vec::new());
         for second in self.written..end {
@@ -265,7 +265,7 @@ impl Seconds {
             }
         }
         self.written = self.written.max(end);
-        // The writer's failure is told at the end of the workload.
+        // A failure to write is reported at the end of the workload.
         let _ = self.lines.send((out.into_inner().expect("memory takes everything"), None));
     }
 }
@@ -275,7 +275,7 @@ pub(crate) struct LaneLog {
     seconds: Arc<Mutex<Seconds>>,
     lane: usize,
     started_at: Nanos,
-    /// The second that is counted now. What comes late counts there, too, because its own may be written.
+    /// The current second. A late I/O counts here, too, because its own second may be written already.
     second: u64,
     counts: Counts,
 }

@@ -1,4 +1,4 @@
-//! Speed of a run over the last interval, also of each kind of I/O; for a program that shows them, with latencies.
+//! Speed of a run over the last interval, in all and by kind of I/O. Programs also get latencies.
 
 use hdrhistogram::Histogram;
 use likenew_core::io::{Op, Sample};
@@ -8,7 +8,7 @@ use serde::Serialize;
 /// Time over which the speed is taken. Chosen: shorter intervals make the number flicker, longer ones hide
 /// changes.
 const INTERVAL: Nanos = Nanos::from_millis(500);
-/// Latencies are kept up to an hour, to two significant digits: more are not read while they change.
+/// Longest latency that is kept, an hour, and its significant digits. Nobody reads more while the numbers change.
 const LATENCY_NS_MAX: u64 = 3_600_000_000_000;
 const DIGITS: u8 = 2;
 
@@ -16,7 +16,7 @@ const DIGITS: u8 = 2;
 #[derive(Debug, Default)]
 pub(crate) struct IoCounts {
     ops: [OpCount; Op::ALL.len()],
-    /// Of each kind, if a program shows them.
+    /// Latencies of each kind, if a program shows them.
     latencies: Option<Box<[Histogram<u32>; Op::ALL.len()]>>,
 }
 
@@ -44,7 +44,7 @@ struct IoLatency {
 }
 
 impl IoCounts {
-    /// Nothing yet. Latencies cost a tenth of the time of a simulated I/O.
+    /// Begins at zero. Latencies cost a tenth of the time of a simulated I/O.
     pub(crate) fn new(has_latencies: bool) -> Self {
         let empty = |_| Histogram::new_with_bounds(1, LATENCY_NS_MAX, DIGITS).expect("the bounds are valid");
         Self { latencies: has_latencies.then(|| Box::new(Op::ALL.map(empty))), ..Self::default() }
@@ -111,7 +111,7 @@ pub(crate) struct SpeedMeter {
     counts: IoCounts,
     /// In bytes a second.
     pub(crate) rate: Option<f64>,
-    /// Of each kind of I/O that there was.
+    /// Rates of each kind of I/O that occurred.
     pub(crate) io: Vec<IoRate>,
 }
 
@@ -124,7 +124,7 @@ impl SpeedMeter {
     pub(crate) fn add(&mut self, counts: &IoCounts, now: Nanos) {
         self.counts.add(counts);
         let span = now.since(self.since);
-        // Another workload may start its clock again.
+        // The clock may start again with another workload.
         if now >= self.since && span < INTERVAL {
             return;
         }

@@ -1,7 +1,7 @@
-//! The `likenew` program as a library: parses a command line, runs one command, and turns its end into an exit code.
+//! The `likenew` program as a library: parses a command line, runs one command, and turns its result into an exit code.
 //!
-//! [`main`] is the whole program; the binary and the Python package's `likenew` command both call it. [`run_command`] runs one
-//! command inside of another program.
+//! [`main`] is the whole program; the binary and the Python package's `likenew` command both call
+//! it. [`run_command`] runs one command inside another program.
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests make files"))]
 #![cfg_attr(not(test), warn(clippy::print_stdout, clippy::print_stderr))]
@@ -49,8 +49,8 @@ use crate::exit::Exit;
 pub use crate::commands::serve::plan_grammar;
 pub use crate::embedding::{CommandFailure, FailureKind, Interruption, run_command};
 
-/// Runs the program with this command line, whose first word is its name. `program` starts it again as a child, which
-/// the served page does.
+/// Runs the program with this command line, whose first word is its name. `program` has the words
+/// that start it again as a child, as the served page does.
 pub fn main(command_line: Vec<OsString>, program: Vec<OsString>) -> u8 {
     console::set_command_line(&command_line, program);
     if command_line.len() == 1 {
@@ -89,7 +89,7 @@ fn refuse(error: &clap::Error) -> ! {
         // If this fails there is no other output to report to.
         let _ = error.print();
     }
-    // What `likenew sim` calls a target is a simulated drive alone.
+    // For `likenew sim`, a target can only be a simulated drive, so the tip would mislead.
     if let Some(command) = command.filter(|name| is_target_missing && name != "sim") {
         crate::console::note(wording::example_target(&command));
     }

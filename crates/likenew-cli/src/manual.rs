@@ -1,5 +1,5 @@
-//! Manual pages, shell completions and the reference in Markdown, all from the grammar of the command line and the manuals of
-//! procedures and causes: nothing is said twice.
+//! Writes manual pages, shell completions and the reference in Markdown. All come from the grammar
+//! of the command line and from the manuals of procedures and causes.
 
 mod markdown;
 
@@ -20,7 +20,7 @@ use crate::output_file;
 use crate::wording::help::{ABOUT, EXIT_CODES, GROUPS, SIM, TARGETS, USAGE, example_lines};
 use crate::wording::manual as wording;
 
-/// Writes everything into a folder, and says how many files.
+/// Writes everything into a folder, and returns the number of files.
 ///
 /// # Errors
 /// A file cannot be written.
@@ -48,7 +48,7 @@ pub(crate) fn of_command(name: &str) -> Option<&'static str> {
 
 /// A file to write.
 struct File {
-    /// Below the folder.
+    /// Path below the folder.
     name: PathBuf,
     text: String,
 }
@@ -71,7 +71,7 @@ fn completions(grammar: &clap::Command) -> impl Iterator<Item = File> {
     )
 }
 
-/// A grammar whose options all explain themselves: `-h` leaves some out, and so would the pages.
+/// The grammar with all options shown: `-h` hides some, and so would the pages.
 fn explain_all(grammar: &clap::Command) -> clap::Command {
     fn explain(command: clap::Command) -> clap::Command {
         command.mut_args(|argument| argument.hide_short_help(false)).mut_subcommands(explain)
@@ -91,14 +91,14 @@ fn literal_block(text: &str) -> String {
     format!("```text\n{}\n```\n", text.trim_end())
 }
 
-/// The section of commands, and that of everything else.
+/// Sections of commands, and of everything else.
 const COMMANDS_SECTION: &str = "1";
 const OVERVIEWS_SECTION: &str = "7";
 
-/// Every page, below `man/`.
+/// Every manual page, below `man/`.
 ///
 /// # Errors
-/// Never in practice: writing to memory.
+/// None in practice: it writes to memory.
 fn man_pages(grammar: &clap::Command) -> std::io::Result<Vec<File>> {
     let mut files = vec![program_page(grammar), causes_page(grammar)];
     for command in grammar.get_subcommands() {
@@ -134,7 +134,7 @@ fn program_page(grammar: &clap::Command) -> File {
     file("likenew", COMMANDS_SECTION, &page.render())
 }
 
-/// The page of a command, or of a command below it. `command_name`: what it stands under, whose examples it shows.
+/// The page of a command or of a subcommand. `command_name` is the command whose examples it shows.
 fn command_page(command: &clap::Command, command_name: &str) -> std::io::Result<File> {
     let page_name = command.get_display_name().unwrap_or_else(|| command.get_name()).to_owned();
     let mut page = Roff::new();
@@ -221,7 +221,7 @@ fn see_also(page: &mut Roff, pages: &[(&str, &str)]) {
     }
 }
 
-/// A section as clap writes it, without the definition for apostrophes that begins the page already.
+/// A section as clap writes it, without the definition for apostrophes, which begins the page already.
 fn section(render: impl FnOnce(&mut dyn std::io::Write) -> std::io::Result<()>) -> std::io::Result<String> {
     let mut out = Vec::new();
     render(&mut out)?;
@@ -234,7 +234,7 @@ fn file(name: &str, section: &str, text: &str) -> File {
     File::new(format!("man/man{section}/{name}.{section}"), format!("'\\\" t\n{text}"))
 }
 
-/// Every page, below `reference/`, and `contents.md`, which lists them.
+/// Every page of the reference, below `reference/`, and `contents.md`, which lists them.
 fn reference_pages(grammar: &clap::Command) -> Vec<File> {
     let mut pages = vec![commands_reference(grammar)];
     pages.extend(grammar.get_subcommands().map(command_reference));
@@ -248,7 +248,7 @@ fn reference_pages(grammar: &clap::Command) -> Vec<File> {
     pages
 }
 
-/// The entry of a page in a table of contents; pages in a folder stand below the page of its name.
+/// The entry of a page in a table of contents. Pages in a folder are indented below the page of its name.
 fn contents_line(page: &File) -> String {
     let path = page.name.display();
     let title = markdown::title(&page.text).unwrap_or_default();
@@ -288,7 +288,7 @@ fn command_reference(command: &clap::Command) -> File {
     File::new(format!("reference/commands/{name}.md"), text)
 }
 
-/// The usage line, and all options as a list, those of a heading together.
+/// The usage line, and a list of all options by heading.
 fn options(command: &clap::Command) -> String {
     let usage = command.clone().render_usage().to_string();
     let mut text = format!("\n{}", literal_block(usage.trim_start_matches("Usage: ")));
@@ -354,7 +354,7 @@ fn drives_reference() -> File {
     File::new("reference/drives.md", text)
 }
 
-/// A heading of manual pages as one of Markdown.
+/// Turns a heading of a manual page into one of Markdown.
 fn sentence_case(heading: &str) -> String {
     heading[..1].to_owned() + &heading[1..].to_lowercase()
 }

@@ -1,4 +1,4 @@
-//! The path of every command that measures: what was typed, targets, plans, runs, reports.
+//! The path of every command that measures: resolve the targets, make plans, run them, and report.
 
 mod open_run;
 mod outcome;
@@ -28,19 +28,19 @@ pub(crate) use open_run::InterruptedRun;
 
 /// What a command asks for, from its arguments.
 pub(crate) struct Request<'a> {
-    /// As typed; each is measured by itself.
+    /// Targets as typed; each is measured by itself.
     pub(crate) targets: Vec<String>,
     pub(crate) access: Access<'a>,
     pub(crate) run_arguments: &'a RunArguments,
     /// Print the plan and stop.
     pub(crate) prints_plan: bool,
-    /// Temporary files of an earlier run stay, because this one writes none.
+    /// Keep temporary files of an earlier run, because this one writes none.
     pub(crate) keeps_leftovers: bool,
-    /// One target is treated as one of several, which it only happens not to be.
+    /// Treat a single target as a list of one.
     pub(crate) is_list: bool,
-    /// For a target of several for which no plan can be made.
+    /// What happens to one of several targets if no plan can be made for it.
     pub(crate) on_failure: OnFailure,
-    /// What was asked for, in words, if the audit log keeps it.
+    /// The request in words for the audit log, if it is logged.
     pub(crate) audited: Option<&'a str>,
     /// The run to continue, in place of a new one.
     pub(crate) interrupted: Option<InterruptedRun>,
@@ -53,7 +53,7 @@ pub(crate) struct Request<'a> {
 }
 
 impl<'a> Request<'a> {
-    /// For targets, without anything that only some commands ask for.
+    /// A request for these targets, without anything that only some commands ask for.
     pub(crate) fn new(targets: Vec<String>, access: Access<'a>, run_arguments: &'a RunArguments) -> Self {
         Self {
             targets,
@@ -71,18 +71,19 @@ impl<'a> Request<'a> {
         }
     }
 
-    /// For one target.
+    /// A request for one target.
     pub(crate) fn for_target(arguments: &'a TargetArguments, access: Access<'a>) -> Self {
         let targets = vec![arguments.target.clone()];
         Self { prints_plan: arguments.plan, ..Self::new(targets, access, &arguments.run) }
     }
 
-    /// Whether the drive is locked before a plan is made, because it may be changed until then. An estimate changes nothing.
+    /// Whether the drive is locked before a plan is made, because it may be changed before that. An
+    /// estimate changes nothing.
     fn locks_first(&self) -> bool {
         !self.run_arguments.estimate && (self.access.finishes_refresh() || self.interrupted.is_some())
     }
 
-    /// Whether what an earlier run left is removed.
+    /// Whether to remove what an earlier run left.
     fn clears_leftovers(&self) -> bool {
         !self.prints_plan && !self.keeps_leftovers && !self.run_arguments.estimate
     }
@@ -105,7 +106,7 @@ pub(crate) fn measure(
     measure_each(request, plan).map(|(exit, _)| exit)
 }
 
-/// The same for one target and a procedure whose options, as `fit` gives them for that target, are its whole plan.
+/// [`measure`] for one target, with a plan of only the options that `fit` makes for that target.
 ///
 /// # Errors
 /// As for [`measure`].
@@ -120,7 +121,7 @@ pub(crate) fn measure_with<O: Serialize>(
     })
 }
 
-/// The same as [`measure`], and what became of each target.
+/// Like [`measure`], and also returns what became of each target.
 ///
 /// # Errors
 /// As for [`measure`].
@@ -188,7 +189,7 @@ fn plan_for(
     target: Target,
     plan: &mut impl FnMut(&Target) -> Result<Option<Plan>>,
 ) -> Result<StepEnd<PlannedRun>> {
-    // The rest of a run finishes the refresh of a device itself.
+    // A resumed run finishes the refresh of a device itself.
     if request.locks_first() && (request.interrupted.is_none() || target.resolved.is_folder()) {
         target.resolved.finish_refresh()?;
     }
@@ -198,7 +199,7 @@ fn plan_for(
     })
 }
 
-/// Logs what is done to the drive, if that is asked for, before and after it. Nothing is done by an estimate.
+/// Runs a plan. An audited request is logged before and after, unless it is an estimate, which changes nothing.
 fn run(request: &mut Request<'_>, planned: PlannedRun) -> Result<StepEnd<Outcome>> {
     let PlannedRun { target, plan } = planned;
     let audited = request.audited.filter(|_| !request.run_arguments.estimate);
@@ -245,7 +246,7 @@ fn report(request: &Request<'_>, mut outcomes: Vec<Outcome>, mut failed: Vec<Fai
     Ok(())
 }
 
-/// Settings as the table of a plan.
+/// Settings as the options of a plan.
 pub(crate) fn options(settings: &impl Serialize) -> toml::Table {
     toml::Table::try_from(settings).expect("settings are plain values")
 }
@@ -254,12 +255,12 @@ fn print_plan(plan: &Plan) -> Result<()> {
     output::print(&plan_text(plan))
 }
 
-/// A target that is resolved, for the rest of the command.
+/// A resolved target, and the lock on its drives.
 pub(crate) struct Target {
     /// As on the command line.
     pub(crate) typed: String,
     pub(crate) resolved: ResolvedTarget,
-    /// Held from the first change to it, or from when it is opened.
+    /// Held from the first change to the drive, or from when it is opened.
     lock: Option<DriveLock>,
 }
 
@@ -272,8 +273,8 @@ impl Target {
         &self.typed
     }
 
-    /// Locks the drives below it against other runs, unless they are; simulated ones need no lock. False if
-    /// the user stopped the wait.
+    /// Locks the drives below the target against other runs, unless they are locked. Simulated
+    /// drives need no lock. False if the user stopped the wait.
     ///
     /// # Errors
     /// A refusal that names the other run.
@@ -286,13 +287,12 @@ impl Target {
         Ok(true)
     }
 
-    /// Removes leftovers of an earlier run from a folder, after asking the user, if there is one. Locks the
-    /// drive for that: until a plan is made, others may use it, because a plan may need to read folders of
-    /// the same drive.
+    /// Removes leftovers of an earlier run from a folder, after asking the user, if there is one.
+    /// The drive is locked only for that, because making a plan may lock it to read folders there.
     fn clear_leftover(&mut self, execution: &ExecutionArguments) -> Result<()> {
         let Some(what) = self.resolved.agree_to_clear(execution)? else { return Ok(()) };
         let was_locked = self.lock.is_some();
-        // A user who stopped the wait is noticed when the run locks the drive.
+        // If the user stopped the wait, the run notices when it locks the drive.
         if !self.lock(execution)? {
             return Ok(());
         }
@@ -304,15 +304,15 @@ impl Target {
     }
 }
 
-/// What a step leaves for the next one, if the way goes on, and the exit code up to there.
+/// The result of a step for the next one, or `None` if the target ends here, and the exit code up to there.
 type StepEnd<T> = (Option<T>, Exit);
 
-/// What happens to a target of several if a step fails for it.
+/// What happens if a step fails for one of several targets.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OnFailure {
     /// The command ends.
     End,
-    /// It is named and left out.
+    /// The target is named and left out.
     LeaveOut,
 }
 
@@ -331,7 +331,7 @@ impl Batch {
     /// Does a step for each target, before anything is measured.
     ///
     /// # Errors
-    /// Those of the step, unless another target is left.
+    /// Those of the step, unless failed targets are left out.
     fn prepare_each<T, U>(
         &mut self,
         on_failure: OnFailure,
@@ -350,7 +350,7 @@ impl Batch {
         })
     }
 
-    /// Measures each target; several are named before, and of several targets one that fails is left out.
+    /// Measures each target. If there are several, each is named first, and one that fails is left out.
     ///
     /// # Errors
     /// Those of the only target.
@@ -369,7 +369,7 @@ impl Batch {
         })
     }
 
-    /// Until the user stops it.
+    /// Does a step for each item, until the user stops it.
     fn each<T, U>(
         &mut self,
         items: Vec<T>,

@@ -1,5 +1,5 @@
-//! Outputs of reports: the terminal, a JSON file, a page. Documents of one procedure stand side by side, below the document that
-//! says how they differ; replays are ranked.
+//! Writes reports to the terminal and to files. Documents of one procedure are shown side by side,
+//! below their comparison; replays are ranked.
 
 use std::io::{ErrorKind, IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -30,13 +30,13 @@ use crate::arguments::{ArchiveArguments, Output};
 use crate::exit::{Exit, Result};
 use crate::{console, embedding, interrupt, output_file, wording};
 
-/// Shows one document, or several side by side, in all requested forms. The same command shows details.
+/// Shows one or several documents in all requested forms. The hint for details names the same command.
 pub(crate) fn put(documents: Vec<Document>, output: &Output) -> Result<()> {
     let members = documents.into_iter().map(Member::alone);
     put_with(&SideBySide::new(members.collect()), None, output, &same_command())
 }
 
-/// A target of several that could not be measured, as JSON lists it beside the documents.
+/// A target that could not be measured, as JSON lists it after the documents.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct FailedTarget {
     schema: u32,
@@ -62,7 +62,7 @@ impl FailedTarget {
     }
 }
 
-/// Writes JSON of targets of which none could be measured.
+/// Writes the JSON if no target could be measured.
 pub(crate) fn write_failed(failed: &[FailedTarget], output: &Output) -> Result<()> {
     match &output.json {
         Some(path) => write_to(path, &json(&[], Some(failed))?),
@@ -70,7 +70,7 @@ pub(crate) fn write_failed(failed: &[FailedTarget], output: &Output) -> Result<(
     }
 }
 
-/// The same where another command shows the details. Of a `list` of targets JSON is a list, with those that failed.
+/// Like [`put`], with another command for details. With `list`, JSON is a list that ends with these failed targets.
 pub(crate) fn put_with(
     documents: &SideBySide,
     list: Option<&[FailedTarget]>,
@@ -85,7 +85,7 @@ pub(crate) fn put_comparison(documents: &SideBySide, output: &Output) -> Result<
     put_all(documents, &documents.comparisons(), None, output, &same_command())
 }
 
-/// What took hours is shown also where a file of it cannot be written.
+/// Writes the files, and shows the documents even if that fails: they may have taken hours.
 fn put_all(
     documents: &SideBySide,
     json_documents: &[&Document],
@@ -112,7 +112,7 @@ fn show_all(documents: &[LabeledDocument], output: &Output, details_command: &st
     ranking.map_or(Ok(()), |ranking| print(&ranking))
 }
 
-/// The command that shows the details of this measurement: of the newest runs, if they are kept.
+/// The command that shows the details of these runs: of the newest, if they are kept.
 pub(crate) fn details_command(archive: &ArchiveArguments, runs: usize) -> String {
     if archive.no_archive {
         return same_command();
@@ -124,23 +124,23 @@ pub(crate) fn details_command(archive: &ArchiveArguments, runs: usize) -> String
     wording::with_details(&format!("{show}{folder}"))
 }
 
-/// Columns from which on a command is not repeated. Chosen: with its label it fits into 80.
+/// Longest command that is repeated, in columns. Chosen: with its label it fits into 80.
 const COMMAND_WIDTH_MAX: usize = 68;
 
-/// The command line, with details.
+/// The typed command, with --details.
 pub(crate) fn same_command() -> String {
     let words = console::typed_words().iter().map(|word| shell_quote(word)).collect::<Vec<_>>().join(" ");
     let command = wording::with_details(&format!("likenew {words}"));
     if command.chars().count() > COMMAND_WIDTH_MAX { wording::SAME_COMMAND.to_owned() } else { command }
 }
 
-/// Writes documents that were already shown in all other requested forms.
+/// Writes the files of documents that were already shown.
 pub(crate) fn write_beside(documents: &SideBySide, output: &Output) -> Result<()> {
     put_files(documents, &documents.runs(), None, output)?;
     print_page(output)
 }
 
-/// Refuses files that cannot be written, before hours are spent on what they are for.
+/// Refuses files that cannot be written, before hours are spent on their content.
 ///
 /// # Errors
 /// As for [`output_file::check`].
@@ -158,7 +158,7 @@ pub(crate) fn check_file(path: &Path) -> Result<()> {
     if path == Path::new("-") { Ok(()) } else { output_file::check(path) }
 }
 
-/// Writes the page of all documents, and these as JSON.
+/// Writes all files that were asked for.
 fn put_files(
     documents: &SideBySide,
     json_documents: &[&Document],
@@ -182,7 +182,7 @@ fn put_files(
             tables.map(|(name, text)| output_file::write(&folder.join(format!("{name}.csv")), &text)),
         );
     }
-    // One that fails keeps no other from being written.
+    // One that fails does not stop the others.
     written.into_iter().collect()
 }
 
@@ -194,7 +194,7 @@ fn print_page(output: &Output) -> Result<()> {
     print(&wording::page_written(path))
 }
 
-/// One document as it is, unless it is one of a list; several as a list, and then the targets that failed.
+/// JSON of one document as it is, or of several as a list. With `list`, always a list that ends with the failed targets.
 fn json(documents: &[&Document], list: Option<&[FailedTarget]>) -> Result<String> {
     let mut texts: Vec<String> = documents
         .iter()
@@ -213,23 +213,23 @@ fn page(documents: &[LabeledDocument]) -> Result<String> {
     Ok(html::page(documents).context(wording::PAGE_FAILED)?)
 }
 
-/// To a file, or to standard output with `-`.
+/// Writes to a file, or to standard output for `-`.
 pub(crate) fn write_to(path: &Path, text: &str) -> Result<()> {
     if path == Path::new("-") { print(text) } else { output_file::write(path, text) }
 }
 
-/// Plain values as JSON, to a file or to standard output with `-`.
+/// Writes plain values as JSON, to a file or to standard output for `-`.
 pub(crate) fn write_json(path: &Path, values: &impl Serialize) -> Result<()> {
     let text = serde_json::to_string_pretty(values).expect("these are plain values");
     write_to(path, &format!("{text}\n"))
 }
 
-/// To standard output; a closed reader, such as `head`, is no failure.
+/// Prints to standard output. A closed reader, such as `head`, is no failure.
 pub(crate) fn print(text: &str) -> Result<()> {
     print_to_reader(text).map(drop)
 }
 
-/// To standard output; false if its reader has closed it. Names in JSON and TOML cannot steer the terminal.
+/// Prints to standard output; false if its reader has closed it. Names in JSON and TOML cannot steer the terminal.
 pub(crate) fn print_to_reader(text: &str) -> Result<bool> {
     let text = escape_steering(text);
     if embedding::keep_output(&text) {
@@ -238,7 +238,7 @@ pub(crate) fn print_to_reader(text: &str) -> Result<bool> {
     let mut out = anstream::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
-        // A terminal that is closed asks to stop, and takes nothing more.
+        // A closed terminal asks to stop, and takes nothing more.
         Err(error) if error.raw_os_error() == Some(Errno::IO.raw_os_error()) && interrupt::is_requested() => {
             Ok(false)
         }
@@ -272,14 +272,14 @@ pub(crate) fn width() -> usize {
 pub(crate) struct Member {
     pub(crate) document: Document,
     pub(crate) source: RunSource,
-    /// Whether a hypervisor provides the drive: runs on it differ by more.
+    /// Whether a hypervisor provides the drive, because runs on it vary more.
     pub(crate) is_virtual: bool,
     /// The files with every I/O of the run.
     pub(crate) samples: Vec<PathBuf>,
 }
 
 impl Member {
-    /// Of what is no run of a procedure.
+    /// A document that is not a run of a procedure.
     pub(crate) fn alone(document: Document) -> Self {
         Self { document, source: RunSource::default(), is_virtual: false, samples: Vec::new() }
     }
@@ -317,7 +317,7 @@ impl SideBySide {
         &self.documents
     }
 
-    /// The same for a page, with every I/O of the runs that recorded them. A run that was killed may have left them unreadable.
+    /// The documents for a page, with the samples of runs that recorded them. A killed run may have left them unreadable.
     pub(crate) fn shown_with_samples(&self) -> Vec<LabeledDocument> {
         let mut documents = self.documents.clone();
         for (labeled, files) in documents.iter_mut().zip(&self.samples).filter(|(_, files)| !files.is_empty())
@@ -389,7 +389,7 @@ fn comparison(group: &[(&LabeledDocument, bool)]) -> Option<LabeledDocument> {
     Some(LabeledDocument { label: COMPARISON.to_owned(), document, started_at: None, samples: None })
 }
 
-/// The column that decides, and the one beside it.
+/// The column that decides the rank, and the one beside it.
 const WAITING: (&str, &str) = ("waiting_ns", "saved_percent");
 const BUSY: (&str, &str) = ("busy_ns", "busy_saved_percent");
 
@@ -419,7 +419,7 @@ fn ranking(documents: &[LabeledDocument]) -> Option<String> {
     Some(text)
 }
 
-/// What has to be equal.
+/// What must be equal in replays that are ranked.
 #[derive(PartialEq)]
 struct ComparisonKey {
     digest: String,

@@ -1,5 +1,5 @@
-//! A file that a user asked for. It is written beside its place and then renamed to it: a regular file is replaced as a whole,
-//! a link is replaced and what it leads to stays, and a device, a pipe or a folder is refused.
+//! A file that a user asked for. It is written beside its path and renamed at the end: a file is
+//! replaced as a whole, and a link instead of its target. A device, a pipe or a folder is refused.
 
 use std::fs::{File, Permissions};
 use std::io::{self, Write as _};
@@ -12,15 +12,15 @@ use tempfile::{Builder, NamedTempFile};
 use crate::exit::{Failure, Result};
 use crate::wording;
 
-/// What a new file is allowed to everybody, less what the process keeps from them.
+/// Permissions of a new file, before the umask of the process.
 const MODE: u32 = 0o666;
 
-/// Refuses a path that is no place for a file, before hours are spent on what it is for.
+/// Refuses a path that cannot take a file, before hours are spent on its content.
 ///
 /// # Errors
 /// Wrong usage: its folder does not exist, or it is a folder, a device, a pipe or a link to one.
 pub(crate) fn check(path: &Path) -> Result<()> {
-    // A link to nothing is a place for a file, as a link to a file is.
+    // A link to nothing can take a file, as can a link to a file.
     if let Ok(there) = path.metadata() {
         let kind = there.file_type();
         if kind.is_dir() {
@@ -35,7 +35,7 @@ pub(crate) fn check(path: &Path) -> Result<()> {
     if folder.is_dir() { Ok(()) } else { Err(Failure::Usage(wording::no_folder_for(path, folder))) }
 }
 
-/// Makes a folder, where it is not there yet.
+/// Makes a folder, unless it exists.
 ///
 /// # Errors
 /// Something else is there, or it cannot be made.
@@ -46,7 +46,7 @@ pub(crate) fn create_folder(path: &Path) -> Result<()> {
 /// Puts a text or a picture into a file.
 ///
 /// # Errors
-/// As for [`check`], or it cannot be written; then what was there is still there.
+/// As for [`check`], or the file cannot be written; the old one then stays.
 pub(crate) fn write(path: &Path, contents: impl AsRef<[u8]>) -> Result<()> {
     let mut file = OutputFile::begin(path)?;
     let written = file.unfinished.write_all(contents.as_ref());
@@ -54,7 +54,7 @@ pub(crate) fn write(path: &Path, contents: impl AsRef<[u8]>) -> Result<()> {
     file.finish().map(drop)
 }
 
-/// A file that does not have its name yet. Without [`OutputFile::finish`] nothing is left of it.
+/// A file that does not have its name yet. It is deleted unless [`OutputFile::finish`] is called.
 pub(crate) struct OutputFile {
     path: PathBuf,
     unfinished: NamedTempFile,
@@ -80,7 +80,7 @@ impl OutputFile {
             }
             Ok(unfinished)
         };
-        // The library's own message names the file beside it, which nobody asked for.
+        // The library's message would name the temporary file, which nobody asked for.
         let unfinished = begin().map_err(|error: io::Error| anyhow!(plain(&error)));
         Ok(Self {
             path: path.to_owned(),
@@ -93,10 +93,10 @@ impl OutputFile {
         self.unfinished.as_file()
     }
 
-    /// Gives it its name, and returns it for what is still to be written.
+    /// Gives the file its name, and returns it for further writes.
     ///
     /// # Errors
-    /// It cannot be made durable, or its folder cannot be written to any more.
+    /// The file cannot be made durable, or its folder cannot be written to any more.
     pub(crate) fn finish(self) -> Result<File> {
         let Self { path, unfinished } = self;
         let finished = unfinished
@@ -111,7 +111,7 @@ fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// The message of the system alone.
+/// The system's error, without the library's words.
 fn plain(error: &io::Error) -> io::Error {
     let source = std::error::Error::source(error).and_then(|source| source.downcast_ref::<io::Error>());
     let code = error.raw_os_error().or_else(|| source?.raw_os_error());
@@ -139,7 +139,7 @@ mod tests {
         let (path, other) = (folder.path().join("report.json"), folder.path().join("another name"));
         fs::write(&path, "a longer text").unwrap();
         fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
-        // Only root can give it away.
+        // Only root can give a file away.
         let _ = std::os::unix::fs::chown(&path, Some(65534), Some(65534));
         let owner = path.metadata().unwrap().uid();
         fs::hard_link(&path, &other).unwrap();

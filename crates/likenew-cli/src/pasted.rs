@@ -1,5 +1,5 @@
-//! What programs printed, as people pass it on: quoted in a mail, indented in a page, with numbered lines, as a part of a journal or
-//! of a diff, in the colors of a terminal, in the units of another system.
+//! Cleans up outputs that people passed on: quoted in a mail, indented, with numbered lines, from a
+//! journal or a diff, in terminal colors, or in another system's encoding.
 
 use std::sync::LazyLock;
 
@@ -7,12 +7,12 @@ use encoding_rs::UTF_8;
 use likenew_core::input::{self, InputError};
 use regex::Regex;
 
-/// Bytes as the text that a program printed. Lines stay lines, so that their numbers are those of the file.
+/// Turns bytes into the text that a program printed. Lines stay lines, so that their numbers are those of the file.
 ///
 /// # Errors
-/// They are no text. In what programs print of drives, bytes that are no UTF-8 are replaced: a drive may give itself any name.
+/// The bytes are no text. In outputs about drives, bytes that are not UTF-8 are replaced, because a drive may have any name.
 pub(crate) fn text(bytes: Vec<u8>, kind: input::FileKind) -> Result<String, InputError> {
-    // By its byte-order mark, or else UTF-8.
+    // Decodes by the byte-order mark, or else as UTF-8.
     let (text, _, has_unreadable) = UTF_8.decode(&bytes);
     if let Some(at) = text.find('\0') {
         return Err(InputError::NotText { line: 1 + text[..at].matches('\n').count() });
@@ -23,7 +23,7 @@ pub(crate) fn text(bytes: Vec<u8>, kind: input::FileKind) -> Result<String, Inpu
     Ok(without_frame(&text))
 }
 
-/// Spaces before the lines of a block of code in Markdown; a tab is as good.
+/// Indent of a code block in Markdown; a tab is as good.
 const INDENT: &str = "    ";
 
 fn without_frame(text: &str) -> String {
@@ -43,8 +43,8 @@ fn without_frame(text: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// The lines without what another program put before each of them: its number, the sign of a diff or of a comment, the time and
-/// the program in a journal. The kernel's lines in a journal stay as they are: that is how they are read.
+/// Removes what another program put before every line: a number, the mark of a diff or comment, or a journal's
+/// time and program. A journal with kernel lines stays as it is, because these are read with time and program.
 fn without_margin(text: &str) -> Vec<&str> {
     static MARGINS: LazyLock<[Regex; 5]> = LazyLock::new(|| {
         [
@@ -67,13 +67,13 @@ fn without_margin(text: &str) -> Vec<&str> {
         });
         let stripped: Vec<&str> = stripped.collect::<Option<_>>()?;
         let is_counting = numbers.windows(2).all(|pair| pair[0].checked_add(1) == Some(pair[1]));
-        // One line that begins with a number has no margin.
+        // A single line that begins with a number has no margin.
         (is_counting && numbers.len() != 1).then_some(stripped)
     };
     MARGINS.iter().find_map(inner).unwrap_or(lines)
 }
 
-/// A line without the marks of those who quoted it, and of the page that it stood in.
+/// Removes the quote marks of a mail and the code tags of a page from a line.
 fn without_marks(line: &str) -> &str {
     static MARKS: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(r"(?i)^(?:(?: ?>)+ ?)?(?:\[/?(?:code|quote)[^\]]*\]|</?(?:pre|code)\b[^>]*>|```\w*$)*")

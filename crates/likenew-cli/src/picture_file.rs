@@ -8,7 +8,7 @@ use likenew_report::labeled_document::LabeledDocument;
 use crate::exit::Result;
 use crate::{output_file, wording};
 
-/// A file whose name says what it is to hold.
+/// A picture file, whose name decides its format.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PictureFile {
     path: PathBuf,
@@ -16,10 +16,10 @@ pub(crate) struct PictureFile {
 }
 
 impl PictureFile {
-    /// From its path.
+    /// Takes the format from the end of the path.
     ///
     /// # Errors
-    /// It ends otherwise than a picture does, or as one that this build cannot draw.
+    /// The path does not end as a picture does, or this build cannot draw that format.
     pub(crate) fn parse(path: &str) -> Result<Self, String> {
         let path = PathBuf::from(path);
         let extension = path.extension().map(|extension| extension.to_ascii_lowercase());
@@ -38,7 +38,7 @@ impl PictureFile {
     /// Draws a document into it.
     ///
     /// # Errors
-    /// This machine has no fonts for a PNG; those of [`output_file::write`].
+    /// This machine has no fonts for a PNG, or those of [`output_file::write`].
     pub(crate) fn write(&self, document: &LabeledDocument) -> Result<()> {
         let svg = card::svg(document);
         let picture = if self.is_png { rasterized(&svg)? } else { svg.into_bytes() };

@@ -1,4 +1,4 @@
-//! Plans as files, with errors that name the file, the line and the key; and as jobs of fio, there and back.
+//! Plans as TOML files and as jobs of fio, both read and written. Errors name the file, the line and the key.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ use crate::arguments::ExportFormat;
 use crate::exit::{Exit, Failure, Result};
 use crate::{output, wording};
 
-/// Reads a plan whose procedure accepts its options, or the jobs of fio as one, of whose target `bytes_of` says the size.
+/// Reads a plan and checks its options, or makes one of fio's jobs. `bytes_of` gives the size of the jobs' target.
 ///
 /// # Errors
 /// The file cannot be read, is neither a plan nor a job file, or its procedure refuses an option.
@@ -55,21 +55,21 @@ fn plan_of_jobs(name: &str, text: &str, bytes_of: impl FnOnce(Option<&str>) -> O
     Ok(plan)
 }
 
-/// The sizes of the files of a run are multiples of this.
+/// File sizes of a run are multiples of this.
 const FILE_UNIT: u64 = 4096;
 
-/// The settings of `likenew run` that name these workloads.
+/// The options of the procedure `run` for these workloads.
 pub(crate) fn workload_options<'a>(workloads: impl IntoIterator<Item = &'a Workload>) -> Table {
     let workloads: Vec<&Workload> = workloads.into_iter().collect();
     let workloads = Value::try_from(workloads).expect("workloads are plain values");
     Table::from_iter([("workload".to_owned(), workloads)])
 }
 
-/// Its options are complete only after its trace was read.
+/// Procedure whose options are complete, and checked, only after its trace was read.
 const REPLAY: &str = "replay";
 
-/// A procedure knows a plan's values and not its text, so the key at fault is the one without which the error
-/// changes.
+/// The error for a refused plan. A procedure does not know the plan's text, so the key at fault is
+/// the one without which the error changes.
 fn refusal(file: &str, text: &str, plan: &Plan, reason: &str) -> String {
     let culprit = culprit(&plan.options, &mut |options| {
         let changed = Plan { options, ..plan.clone() };
@@ -91,7 +91,7 @@ enum Key {
     Index(usize),
 }
 
-/// The path to the innermost value whose absence makes a difference.
+/// The path to the innermost value whose absence changes the error.
 fn culprit(options: &Table, differs_without: &mut dyn FnMut(Table) -> bool) -> Option<Vec<Key>> {
     for key in options.keys() {
         let mut without = options.clone();
@@ -131,7 +131,7 @@ fn inner_culprit(value: &Value, differs_with: &mut dyn FnMut(Value) -> bool) -> 
     }
 }
 
-/// Where in the text the last of these keys is, or the innermost that can be found.
+/// The place in the text of the last of these keys, or of the innermost that is found.
 fn offset_of(table: &DeTable<'_>, path: &[Key]) -> Option<usize> {
     let (first, rest) = path.split_first()?;
     let Key::Name(name) = first else { return None };
@@ -202,10 +202,10 @@ fn notes(evidence: &Evidence, dry_run: &DryRun) -> Vec<String> {
     notes
 }
 
-/// Stands around the number of a string that is set aside. It is of the characters that nobody uses in names.
+/// Stands around the number of a string that is set aside. Nobody uses this character in names.
 const ASIDE: char = '\u{f8ff}';
 
-/// A plan as TOML. A string that could steer a terminal is on one line and escaped, so that no name begins a line.
+/// A plan as TOML. A string that could steer a terminal is escaped on one line, so that no name begins a line.
 pub(crate) fn plan_text(plan: &Plan) -> String {
     let mut value = serde_json::to_value(plan).expect("a plan is plain values");
     let mut strings = Vec::new();

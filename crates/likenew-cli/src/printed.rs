@@ -1,4 +1,4 @@
-//! What programs printed on another machine: facts of its drives, and how fast they were.
+//! What programs printed on another machine, for `--from`: facts of its drives, and their speeds.
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -18,24 +18,24 @@ use crate::{pasted, wording};
 /// Facts of another machine, and speeds that were measured there.
 #[derive(Clone, Debug)]
 pub(crate) struct PrintedFacts {
-    /// The files that they are from.
+    /// Names of the files they are from.
     pub(crate) name: String,
     pub(crate) facts: Facts,
     pub(crate) measured: Vec<MeasuredOption>,
 }
 
-/// Files of a folder at most.
+/// Most files of a folder.
 const FILES_MAX: usize = 20_000;
-/// Folders inside each other at most.
+/// Deepest nesting of folders.
 const DEPTH_MAX: usize = 16;
-/// Bytes of all texts at most.
+/// Most bytes of all texts.
 const BYTES_MAX: usize = 1 << 30;
 
 impl PrintedFacts {
     /// Reads files, folders of files, and standard input for `-`.
     ///
     /// # Errors
-    /// A file cannot be read, or in none of them is anything that is read.
+    /// A file cannot be read, or no file holds anything that is recognized.
     pub(crate) fn read(paths: &[PathBuf]) -> Result<Self> {
         let texts = texts(paths)?;
         let mut facts = reported(&texts);
@@ -45,7 +45,7 @@ impl PrintedFacts {
             if let Some(reported) = facts.reported.as_mut().filter(|_| !metrics.is_empty()) {
                 reported.unread.retain(|name| *name != printed.name);
             }
-            // What was printed last counts.
+            // The last output of a metric counts.
             measured.retain(|known| metrics.iter().all(|metric| metric.metric != known.metric));
             measured.extend(metrics);
         }
@@ -57,7 +57,7 @@ impl PrintedFacts {
     }
 }
 
-/// Files, folders of files, and standard input for `-`, as texts.
+/// Reads files, folders of files, and standard input for `-`, as texts.
 ///
 /// # Errors
 /// A file cannot be read, or there are too many.
@@ -77,7 +77,7 @@ fn names(paths: &[PathBuf]) -> String {
     paths.iter().map(|path| display_name(path)).collect::<Vec<_>>().join(", ")
 }
 
-/// A path as messages have it.
+/// A path as messages show it.
 pub(crate) fn display_name(path: &Path) -> String {
     if path == Path::new("-") { "standard input".to_owned() } else { path.display().to_string() }
 }
@@ -98,7 +98,7 @@ impl Texts {
         Ok(())
     }
 
-    /// All files of a folder that are text, and of the folders in it, but for other file systems that are mounted there.
+    /// Adds all text files below a folder, but not on other file systems mounted there.
     fn add_folder(&mut self, folder: &Path) -> Result<()> {
         let entries = WalkDir::new(folder).max_depth(DEPTH_MAX).same_file_system(true).sort_by_file_name();
         for entry in entries {
@@ -113,7 +113,7 @@ impl Texts {
             if self.all.len() == FILES_MAX {
                 return Err(Failure::Usage(wording::too_many_files(folder, FILES_MAX)));
             }
-            // Beside outputs there may be anything.
+            // A folder may hold anything; what is not text counts as empty.
             self.add(entry.path(), read_text(entry.path(), input::OUTPUT).unwrap_or_default())?;
         }
         Ok(())
@@ -130,10 +130,10 @@ pub(crate) fn read_text(path: &Path, kind: input::FileKind) -> Result<String> {
     text().map_err(|error: InputError| Failure::unreadable(&display_name(path), error))
 }
 
-/// Programs that may have measured the memory of the machine, and outputs that do not say whether the I/O was sequential.
+/// Programs whose speeds are ignored: they may have measured memory, or do not say whether I/O was sequential.
 const UNTOLD: [&str; 6] = ["dd", "ioping", "sysbench", "iozone", "fio (terse)", "fio (log)"];
 
-/// Speeds of the drive that a text has.
+/// The drive's speeds in a text.
 fn speeds(printed: &PrintedText) -> Vec<MeasuredOption> {
     let Ok(imported) = likenew_fio::import_any(&printed.text, &printed.name) else { return Vec::new() };
     if UNTOLD.iter().any(|engine| imported.identity.engine.starts_with(engine)) {
@@ -150,9 +150,9 @@ fn speeds(printed: &PrintedText) -> Vec<MeasuredOption> {
     speeds
 }
 
-/// Which metric of a check a test is, and its value.
+/// The metric of a check that a test measures, and its value.
 fn speed(segment: &Segment) -> Option<MeasuredOption> {
-    /// Smallest I/O of sequential tests. Chosen: below, the commands and not the bytes decide.
+    /// Smallest I/O of sequential tests. Chosen: below, commands decide the speed, and not bytes.
     const LARGE: u32 = 64 << 10;
     let workload = &segment.workload;
     let [stream] = &workload.streams[..] else { return None };

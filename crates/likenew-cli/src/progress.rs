@@ -22,7 +22,7 @@ use crate::io_rates::{IoCounts, SpeedMeter};
 use crate::progress_event::ProgressEvent;
 use crate::{interrupt, wording};
 
-/// How progress is shown; a bar, if nobody has said otherwise.
+/// How progress is shown: as a bar, unless set otherwise.
 static FORMAT: OnceLock<ProgressFormat> = OnceLock::new();
 
 /// Sets how progress is shown, once.
@@ -44,12 +44,12 @@ struct Live {
     progress: String,
 }
 
-/// Whether anybody may see more than a bar.
+/// Whether a program may follow progress.
 fn is_watched() -> bool {
     shows_lines() || locked(&LIVE).is_some()
 }
 
-/// Reports an event to programs: as one line if progress is shown as lines, and to whoever watches a run that is kept.
+/// Reports an event to programs: as a line of JSON, if asked for, and to those that watch a kept run.
 pub(crate) fn report(event: &ProgressEvent<'_>) {
     let text = || serde_json::to_string(event).expect("an event has only text keys") + "\n";
     let mut live = locked(&LIVE);
@@ -75,19 +75,19 @@ pub(crate) fn report(event: &ProgressEvent<'_>) {
     }
 }
 
-/// The run is over, and kept: nobody watches it from now on.
+/// Ends the watching of a run that is over and kept.
 pub(crate) fn end_live() {
     locked(&LIVE).take();
 }
 
-/// Least time between two lines, on the wall clock; and the time of the drive after which one comes earlier, so that a
-/// simulated drive, whose minutes pass in a moment, shows its course. Chosen: ten lines a second are read easily.
+/// Least wall time between two lines. A shorter time is enough after `LINE_DRIVE_TIME` on the drive's
+/// clock, so that a fast simulated drive shows its course. Chosen: ten lines a second are read easily.
 const LINE_INTERVAL: Nanos = Nanos::from_millis(100);
 const LINE_INTERVAL_LEAST: Nanos = Nanos::from_millis(5);
 const LINE_DRIVE_TIME: Nanos = Nanos::from_secs(1);
 
-/// Time until a line says how far steps of unknown length are, where no bar is drawn, and between two of them. Chosen: a log
-/// of an hour is read easily.
+/// Without a bar: time until a line reports a step of unknown length, and between two such lines.
+/// Chosen: a log of an hour is read easily.
 const LOG_FIRST: Nanos = Nanos::from_secs(1);
 const LOG_INTERVAL: Nanos = Nanos::from_secs(10);
 
@@ -98,15 +98,15 @@ const PARTS: u64 = 10_000;
 const REFRESH: Nanos = Nanos::from_millis(50);
 const REFRESH_IOS: usize = 8192;
 
-/// The bar that is drawn now, for what happens inside of a probe, which has no recorder.
+/// The bar that is drawn now. A probe has no recorder and reaches the bar through this.
 static SHOWN: Mutex<Option<ProgressBar>> = Mutex::new(None);
 
-/// What a mutex guards: that a thread panicked with it does no harm to a bar.
+/// Locks a mutex, even after another thread panicked with it, which does no harm to a bar.
 pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A sentence in place of a step's name, for as long as this lives. Where no bar is drawn, it is a line of its own.
+/// Shows a sentence in place of the step's name, until it is dropped. Without a bar, it is a line of its own.
 pub(crate) struct BarNote {
     bar: Option<ProgressBar>,
     message_before: String,
@@ -114,7 +114,7 @@ pub(crate) struct BarNote {
 }
 
 impl BarNote {
-    /// Shows it; where no bar is drawn, the end is a line, too.
+    /// Shows `text`. Without a bar, `end` is printed as a line when the note is dropped.
     pub(crate) fn show(text: &'static str, end: &'static str) -> Self {
         let bar = locked(&SHOWN).clone();
         let bar = bar.filter(|bar| !bar.is_hidden());
@@ -145,14 +145,14 @@ impl Drop for BarNote {
 pub(crate) struct Progress {
     bar: ProgressBar,
     state: Arc<SharedProgress>,
-    /// Whether programs hear of its steps.
+    /// Whether its steps are reported to programs.
     is_reported: bool,
-    /// Time of planning the rest again, in all and the last time.
+    /// Time spent on planning the rest again.
     planning: Planning,
     step: Mutex<CurrentStep>,
 }
 
-/// The step that is under way, and when a line last said how far it is.
+/// The current step, and when a line last reported it.
 #[derive(Debug, Default)]
 struct CurrentStep {
     name: String,
@@ -160,8 +160,7 @@ struct CurrentStep {
     said_at: Option<Nanos>,
 }
 
-/// Time spent on planning the rest of a run again. A procedure that fits models does so at each step, and can
-/// take seconds for that.
+/// Time spent on planning the rest of a run again. A procedure that fits models may need seconds for it, at each step.
 #[derive(Clone, Copy, Debug, Default)]
 struct Planning {
     elapsed: Nanos,
@@ -177,23 +176,23 @@ impl Planning {
 
 /// Sums of the recorders of all lanes, and the forecast of the rest.
 struct SharedProgress {
-    /// In the whole run.
+    /// Bytes moved in the whole run.
     bytes_done: AtomicU64,
-    /// Of these, written.
+    /// Bytes written in the whole run.
     bytes_written: AtomicU64,
     speed: Mutex<SpeedMeter>,
     /// When the last line was written, on the wall clock and on the drive's; none before the first.
     last_line: Mutex<Option<(Nanos, Nanos)>>,
     /// Largest share of the run that was reported, as the bits of a float.
     reported_share: AtomicU64,
-    /// In the current workload.
+    /// Bytes and I/Os of the current workload.
     bytes_moved: AtomicU64,
     ios: AtomicU64,
-    /// The share of the current workload that is done, as the bits of a float …
+    /// Share of the current workload that is done, as the bits of a float.
     share: AtomicU64,
-    /// … and the share of its bytes or I/Os alone.
+    /// That share by bytes or I/Os alone, without time.
     work: AtomicU64,
-    /// Time of these values, in nanoseconds of `elapsed_fn`.
+    /// When `share` and `work` were set, in nanoseconds of `elapsed_fn`.
     at: AtomicU64,
     /// `None` if the rest is unknown.
     forecast: Option<Mutex<Forecast>>,
@@ -203,9 +202,9 @@ struct SharedProgress {
 
 type ElapsedFn = dyn Fn() -> Nanos + Send + Sync;
 
-/// Planning the rest again takes at most this share of the time of a run (chosen: not noticed) …
+/// Largest share of a run's time that planning the rest again may take. Chosen: not noticed.
 const PLANNING_SHARE_MAX: f64 = 0.02;
-/// … and is not done for runs with more steps than this.
+/// Most steps of a run whose rest is planned again.
 const REPLANNED_STEPS_MAX: usize = 2_000;
 
 impl SharedProgress {
@@ -213,7 +212,7 @@ impl SharedProgress {
         f64::from_bits(self.share.load(Ordering::Relaxed))
     }
 
-    /// The time left, and what is known of it.
+    /// The time left, and how certain it is.
     fn remaining(&self) -> Option<(Nanos, Certainty)> {
         let mut forecast = locked(self.forecast.as_ref()?);
         // A share older than the time would make the drive look slower.
@@ -230,7 +229,7 @@ impl SharedProgress {
         {
             let mut last_line = locked(&self.last_line);
             let is_due = last_line.is_none_or(|(wall, drive)| {
-                // Another workload may start the drive's clock again.
+                // The drive's clock may start again with another workload.
                 let drive_moved = drive_time < drive || drive_time.since(drive) >= LINE_DRIVE_TIME;
                 let least = if drive_moved { LINE_INTERVAL_LEAST } else { LINE_INTERVAL };
                 now.since(wall) >= least
@@ -244,7 +243,7 @@ impl SharedProgress {
         let left = remaining.filter(|(_, certainty)| *certainty == Certainty::About).map(|(left, _)| left);
         let share = left.map(|left| now.0 as f64 / now.0.saturating_add(left.0).max(1) as f64);
         let before = f64::from_bits(self.reported_share.load(Ordering::Relaxed));
-        // It never moves back.
+        // The reported share never falls.
         let share = share.map(|share| share.max(before));
         if let Some(share) = share {
             self.reported_share.store(share.to_bits(), Ordering::Relaxed);
@@ -271,7 +270,7 @@ impl Progress {
         Self::with(bar, None, wall_time())
     }
 
-    /// For the steps of a simulated drive that a run needs as its reference: to programs they are one step.
+    /// For the steps of a simulated run that is a reference; programs see them as one step.
     pub(crate) fn for_reference(steps: &[Step], drive: &dyn Drive, activity: &str) -> Self {
         report(&ProgressEvent::Step { name: activity, activity });
         let mut progress = Self::for_steps(steps, drive, &[]);
@@ -279,7 +278,7 @@ impl Progress {
         progress
     }
 
-    /// For these steps, on this drive, which did this before.
+    /// For these steps on this drive; `earlier` is what was measured on it before.
     pub(crate) fn for_steps(steps: &[Step], drive: &dyn Drive, earlier: &[Segment]) -> Self {
         let bar = if shows_lines() { ProgressBar::hidden() } else { ProgressBar::new(PARTS) };
         let forecast = || {
@@ -319,7 +318,7 @@ impl Progress {
         Self { bar, state, is_reported: true, planning: Planning::default(), step: Mutex::default() }
     }
 
-    /// The next step is known; the rest is planned again if it differs from the plan.
+    /// Takes note of the next step. The rest is planned again if the step differs from the plan.
     pub(crate) fn on_decide(&mut self, procedure: &dyn Procedure, evidence: &Evidence, step: &Step) {
         let Some(forecast) = &self.state.forecast else { return };
         let mut forecast = locked(forecast);
@@ -356,14 +355,14 @@ impl Progress {
         self.bar.tick();
     }
 
-    /// It has ended.
+    /// The workload or probe has ended.
     pub(crate) fn on_end(&mut self) {
         let Some(forecast) = &self.state.forecast else { return };
         let work = f64::from_bits(self.state.work.load(Ordering::Relaxed));
         locked(forecast).on_end(work, (self.state.elapsed_fn)());
     }
 
-    /// Sets the share done, if the steps are unknown. Where no bar is drawn, a line says it now and then.
+    /// Sets the share done, if the steps are unknown. Without a bar, a line reports it now and then.
     pub(crate) fn set_share(&self, done: usize, total: usize) {
         self.bar.set_position(PARTS * done as u64 / total.max(1) as u64);
         let now = (self.state.elapsed_fn)();
@@ -430,7 +429,7 @@ impl Progress {
     }
 }
 
-/// Time from now on. The bar's own clock must not be read while the bar is drawn, because it is locked then.
+/// A clock that starts now. The bar's own clock cannot be used, because the bar is locked while it is drawn.
 fn wall_time() -> Box<ElapsedFn> {
     let clock = Monotonic::start();
     Box::new(move || clock.now())
@@ -445,7 +444,7 @@ pub(crate) struct ProgressRecorder {
     started_at: Nanos,
     last_draw: Nanos,
     until: likenew_core::workload::Until,
-    /// Whether flushes are I/Os of the workload, and do not only follow its writes.
+    /// Whether flushes count as I/Os of the workload, instead of only following its writes.
     counts_flushes: bool,
     ios: usize,
     counts: IoCounts,
@@ -708,7 +707,7 @@ mod tests {
         let mut drive = Spec::parse(target).unwrap().open(read_file).unwrap();
         let mut evidence = Evidence::new(plan, drive.identity(), drive.geometry());
         if target.contains("disk") {
-            // As the system reports it of a real one.
+            // As the system reports it of a real hard disk.
             let (name, value) = Identity::ROTATES;
             evidence.identity.facts.push((name.to_owned(), value.to_owned()));
         }
@@ -740,11 +739,12 @@ mod tests {
         (missed.fold(0.0, f64::max), left[0].0.0 as f64 / whole)
     }
 
-    /// As the command line adds it for a simulated drive. Without one a slow drive is written longer, by up to a third of the whole.
+    /// The reference that the command line adds for a simulated drive. Without it, a slow drive is
+    /// written longer, by up to a third of the run.
     const WITH_REFERENCE: &str =
         "reference = [{ metric = \"sustained_write\", origin = \"simulated\", per_s = 66e6 }]";
 
-    /// Target, procedure, options. A simulated drive waits as long as TRIM may take, a real one until it has counted it.
+    /// Target, procedure, options. A simulated drive waits as long as TRIM may take, a real one until the kernel counted it.
     const RUNS: [(&str, &str, &str); 19] = [
         ("sim:tiny-flash", "bench", "span = \"64MiB\"\npasses = 3\ntime = \"1s\""),
         ("sim:tiny-flash?state=used", "bench", "span = \"64MiB\"\npasses = 3\ntime = \"1s\""),
@@ -795,7 +795,7 @@ mod tests {
         }
     }
 
-    /// Every fourth of them.
+    /// Checks every fourth of the runs.
     fn what_is_left_is_told_within_a_quarter(first: usize) {
         let mut missed = BTreeMap::new();
         for (target, procedure, options) in RUNS.iter().skip(first).step_by(4) {

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::io_rates::IoRate;
 
-/// One line. Its key says what it is.
+/// One line of JSON. Its key says which event it is.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ProgressEvent<'a> {
@@ -25,23 +25,23 @@ pub(crate) enum ProgressEvent<'a> {
         /// What it does, in words.
         activity: &'a str,
     },
-    /// How far it is, at most ten times a second.
+    /// How far the run is. At most ten times a second, or 200 times on a fast simulated drive.
     Progress {
         step: &'a str,
-        /// Of the run, in 0..1; missing while that is a guess.
+        /// Share of the run that is done, in 0..1; missing while it is a guess.
         share: Option<f64>,
         left_ns: Option<u64>,
-        /// The same in words.
+        /// The time left in words.
         left: Option<String>,
-        /// Moved in the whole run.
+        /// Bytes moved in the whole run.
         bytes_done: u64,
-        /// Of these, written to the drive.
+        /// Bytes written in the whole run.
         bytes_written: u64,
-        /// Over the last half second.
+        /// Speed over the last half second.
         bytes_per_s: Option<f64>,
-        /// The same of each kind of I/O that there was, with its latencies.
+        /// Speed and latencies of each kind of I/O that occurred.
         io: &'a [IoRate],
-        /// On the drive's clock.
+        /// Time on the drive's clock.
         drive_time_ns: u64,
     },
 }
@@ -53,7 +53,7 @@ pub(crate) struct RunEstimate {
     pub(crate) bytes_written: u64,
     /// Whether a faster drive than the assumed one cannot write more.
     pub(crate) is_bounded: bool,
-    /// Bytes of the owner's files that may be rewritten in place, beside those.
+    /// Bytes of the owner's files that may be rewritten in place, beside the written ones.
     pub(crate) bytes_rewritten: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What is asked at the terminal.
+//! Questions to the user at the terminal.
 
 use std::io::{BufRead as _, IsTerminal as _};
 
@@ -20,7 +20,7 @@ pub(crate) fn confirm(question: &str) -> Result<bool> {
     Ok(matches!(answer.to_ascii_lowercase().as_str(), "y" | "yes"))
 }
 
-/// Asks for text; `None` if there is none.
+/// Asks for text; `None` if nothing was typed.
 ///
 /// # Errors
 /// The user stopped it, or closed the terminal.

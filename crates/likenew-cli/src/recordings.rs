@@ -15,21 +15,21 @@ use crate::exit::{Failure, Result};
 use crate::interrupt::Stoppable;
 use crate::{interrupt, wording};
 
-/// Draws its progress after this many I/Os.
+/// I/Os between two updates of the progress line.
 const GLANCE: u64 = 1 << 16;
 
-/// Opens traces, each only if it is still the one in the plan.
+/// Opens traces for replays, and refuses one that is not the one in the plan any more.
 #[derive(Default)]
 pub(crate) struct Recordings {
-    /// Files that were read to their end here, with the right content.
+    /// Files that were read to their end, and have the right content.
     checked_files: Vec<(PathBuf, FileStamp, String)>,
 }
 
-/// Length and time by which a changed file is noticed.
+/// Length and modification time, by which a changed file is noticed.
 type FileStamp = (u64, Option<SystemTime>);
 
 impl Recordings {
-    /// At its start.
+    /// Opens a trace at its start.
     pub(crate) fn open(&mut self, replay_spec: &ReplaySpec) -> Result<Box<dyn TraceSource>, String> {
         let path = Path::new(&replay_spec.trace);
         let checked_file = (path.to_owned(), file_stamp(path)?, replay_spec.digest.clone());
@@ -68,7 +68,7 @@ fn open_trace(trace: &str, format: Option<&str>, volume: Option<&str>) -> Result
     opened.map_err(|error| error.to_string())
 }
 
-/// Adds the survey of its trace to a plan, unless it is there. False if the user stopped it.
+/// Adds the survey of its trace to a plan of a replay, unless it is there. False if the user stopped it.
 pub(crate) fn complete(plan: &mut Plan) -> Result<bool> {
     let bad = |error: toml::de::Error| Failure::Usage(wording::replay_options(&one_line(error.message())));
     let mut options: ReplayOptions = plan.options.clone().try_into().map_err(bad)?;

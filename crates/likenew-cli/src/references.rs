@@ -1,5 +1,5 @@
-//! What a check is compared with, found before it runs: rated speeds, the same drive simulated as new, the baseline from the
-//! archive.
+//! Finds what a check is compared with, before it runs: rated speeds, the same drive simulated as
+//! new, and the baseline from the archive.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -40,8 +40,8 @@ pub(crate) struct ReferenceArguments {
 }
 
 impl ReferenceArguments {
-    /// Adds references by source: typed rates, catalog, simulated new drive, baseline; and the simulated drive's
-    /// indicators. False if the user stopped it.
+    /// Adds the references of a check: typed rates, catalog, simulated new drive, baseline. Also
+    /// adds the indicators of the simulated drive. False if the user stopped it.
     pub(crate) fn add_to(
         &self,
         check: &mut CheckOptions,
@@ -120,7 +120,7 @@ impl SequentialRates {
     }
 }
 
-/// Rated sequential speeds. Other metrics would be ignored, so they are refused.
+/// Parses rated sequential speeds. Other metrics would be ignored, so they are refused.
 fn sequential_rates(text: &str) -> Result<RatedMetrics, String> {
     let rated: RatedMetrics = text.parse()?;
     let is_used = |metric| matches!(metric, Metric::SequentialRead | Metric::SequentialWrite);
@@ -130,7 +130,7 @@ fn sequential_rates(text: &str) -> Result<RatedMetrics, String> {
     }
 }
 
-/// An earlier check.
+/// The value of `--baseline`.
 #[derive(Clone, Debug, PartialEq)]
 enum Baseline {
     /// No earlier check.
@@ -148,13 +148,13 @@ impl From<OsString> for Baseline {
 /// A simulated drive that runs the same check.
 struct Simulation {
     simulation: Spec,
-    /// What is said of it if that fails.
+    /// What an error is about, if the check fails.
     context: String,
     origin: Origin,
     is_in_a_file_system: bool,
 }
 
-/// Of a real drive whose model is in the catalog: the simulated drive of that model. Its indicators only excuse what the real drive
+/// Adds the simulated drive of a real drive's model. Its indicators only excuse what the real drive
 /// shows, so they are used in a folder, too.
 fn add_catalog_drive(check: &mut CheckOptions, known: CatalogDrive) -> Simulation {
     let CatalogDrive { catalog_match, simulation, is_in_a_file_system } = known;
@@ -163,7 +163,8 @@ fn add_catalog_drive(check: &mut CheckOptions, known: CatalogDrive) -> Simulatio
     Simulation { simulation, context, origin, is_in_a_file_system }
 }
 
-/// Adds what another drive of this model did, by its file; or the simulated drive of that file, with data on this share of it.
+/// Adds the speeds of another drive of this model, from its file. If the file is a simulated drive,
+/// returns it with data on the share `filled`.
 fn add_other_drive(
     check: &mut CheckOptions,
     path: &Path,
@@ -197,13 +198,13 @@ fn add_other_drive(
     Ok(None)
 }
 
-/// What another drive has to be to be compared with this one.
+/// The model that another drive must have to be compared with this one.
 fn drive_model(target: &ResolvedTarget, facts: Option<&TargetFacts>) -> Result<Option<DriveModel>> {
     let of_facts = || facts.and_then(|known| DriveModel::of_facts(&known.facts));
     Ok(target.model()?.as_ref().map(simulated_model).or_else(of_facts))
 }
 
-/// How much of a drive holds data.
+/// Share of a drive that holds data.
 fn filled_share(target: &ResolvedTarget, facts: Option<&TargetFacts>, drive: Option<&DriveModel>) -> f64 {
     match target {
         ResolvedTarget::Simulated(spec) => spec.filled_share(),
@@ -233,7 +234,7 @@ fn advertised_rates(target: &ResolvedTarget) -> Result<(Option<u64>, Option<u64>
 
 /// The catalog entry of a real drive.
 pub(crate) struct CatalogDrive {
-    /// The entry, as reported.
+    /// The catalog entry, as the report names it.
     catalog_match: CatalogMatch,
     /// The simulated drive: new, and as full as the real one.
     pub(crate) simulation: Spec,
@@ -241,8 +242,8 @@ pub(crate) struct CatalogDrive {
     is_in_a_file_system: bool,
 }
 
-/// The entry of the drive at the bottom, if that is one whole drive of a model that was sold, without a layer
-/// that answers for it.
+/// The catalog entry of the drive below a target. The drive must be the only one and of a sold
+/// model, and no layer may answer in its place.
 pub(crate) fn find_in_catalog(facts: &Facts) -> Option<CatalogDrive> {
     let drive = facts.plain_drive()?;
     let model = drive.identity.model.value()?;
@@ -255,8 +256,8 @@ pub(crate) fn find_in_catalog(facts: &Facts) -> Option<CatalogDrive> {
     })
 }
 
-/// In whole percents, because the simulated baseline is part of the plan and must stay the same. A device whose fill is unknown
-/// counts as full, so that no read goes to a blank address.
+/// Share of a drive that holds data, in whole percents, because the plan's simulated reference must
+/// stay the same. An unknown fill counts as full, so that no read goes to a blank address.
 fn used_share(facts: &Facts, capacity_bytes: u64) -> f64 {
     let used = facts.file_system.as_ref().and_then(|file_system| file_system.used_bytes.get());
     let share = used.map_or(1.0, |used| used as f64 / capacity_bytes as f64);
@@ -268,7 +269,7 @@ fn as_new(entry: &Entry, facts: &Facts) -> Spec {
     Spec::parse(&format!("sim:{}?state=new&fill={percent}", entry.name)).expect("a name of the catalog")
 }
 
-/// Runs the same check. `None` if the user stopped it.
+/// Runs the same check on a simulated drive; `None` if the user stopped it.
 fn measure_simulated(simulation: &Spec, check: &CheckOptions) -> anyhow::Result<Option<CheckMetrics>> {
     let options = options(&CheckOptions {
         references: Vec::new(),
@@ -293,7 +294,7 @@ struct SavedBaseline {
     started_at: String,
 }
 
-/// The earliest check of a real drive below `root`, or the named one.
+/// The named check, or else the earliest check of this drive below `root`.
 ///
 /// # Errors
 /// The named run is not a completed check.
@@ -335,7 +336,7 @@ fn is_whole(record: &Record) -> bool {
     record.header.plan.procedure == "check" && is_complete
 }
 
-/// The first check, and the latest ones. Runs that cannot be read are skipped.
+/// The first check of a drive, and its latest ones. Runs that cannot be read are skipped.
 fn earlier_checks(root: &Path, signature: &DriveSignature) -> Vec<Record> {
     let runs = Archive::new(root).list().unwrap_or_default();
     let candidates: Vec<(PathBuf, DriveSignature)> = runs
@@ -362,7 +363,7 @@ fn earlier_checks(root: &Path, signature: &DriveSignature) -> Vec<Record> {
     first.into_iter().chain(latest).collect()
 }
 
-/// Judged again with this version.
+/// The metrics of an earlier check, judged again by this version.
 fn answers(record: &Record, check: &CheckOptions) -> Option<CheckMetrics> {
     let Plan { options, .. } = &record.header.plan;
     let then = CheckOptions::from_table(options).ok()?;

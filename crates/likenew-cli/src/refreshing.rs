@@ -1,8 +1,8 @@
-//! Rewrites data in place, in old files of a folder and on whole devices: connects the opened target with the refresh session.
-//! Writes are timed, held to a rate, and pause while other programs use the drive.
+//! Rewrites data in place, in files of a folder and on whole devices: connects the opened target with
+//! a refresh session. Writes are timed, held to a rate, and pause while other programs use the drive.
 //!
-//! The kernel counts the bytes that all programs move at a drive. What is more than our own belongs to others; if that is
-//! much, nothing is read or written until they are done.
+//! The kernel counts the bytes that all programs move on a drive. What exceeds our own belongs to
+//! others; if it is much, nothing is read or written until they are done.
 
 mod device;
 mod files;
@@ -25,13 +25,12 @@ use crate::wording::refresh as wording;
 pub(crate) use self::device::DeviceRefresh;
 pub(crate) use self::files::{refresh_files, resume_and_report, rewrite_files};
 
-/// Tries to get a lock: a process that is just being started may hold a copy of the lock of a run that has
-/// ended.
+/// Attempts to get a lock. A process that is just starting may hold a copy of the lock of a run that has ended.
 const LOCK_TRIES: u32 = 20;
-/// Time between those tries. Chosen: twenty of them take 0.2 s.
+/// Time between these attempts. Chosen: twenty of them take 0.2 s.
 const LOCK_REST: Nanos = Nanos::from_millis(10);
 
-/// Looks for an interrupted refresh.
+/// Looks for an interrupted refresh, and tries again while its journal is locked.
 fn find_interrupted_refresh(place: &JournalPaths) -> Result<Option<InterruptedRefresh>, RefreshError> {
     let clock = Monotonic::start();
     for _ in 1..LOCK_TRIES {
@@ -82,13 +81,13 @@ fn to_fix_report(outcome: &Outcome) -> FixReport {
 struct WriteTimer {
     clock: Monotonic,
     speeds: WriteSpeeds,
-    /// Bytes a second at most.
+    /// Highest rate, in bytes a second.
     bytes_per_s_max: Option<u64>,
-    /// None where the I/O of other programs is unknown, or does not matter.
+    /// `None` if the I/O of other programs is unknown or does not matter.
     busy_pause: Option<BusyPause>,
-    /// How often what is written reaches the drive: twice if the journal is on it, too.
+    /// How often each written byte reaches the drive: twice if the journal is on it, too.
     copies: u64,
-    /// Time that it has waited for other programs.
+    /// Time spent waiting for other programs.
     paused: Nanos,
 }
 
@@ -99,7 +98,7 @@ impl WriteTimer {
         Self { clock: Monotonic::start(), speeds, bytes_per_s_max, busy_pause: None, copies: 1, paused }
     }
 
-    /// Pauses while other programs use this drive, where that is counted. The journal is in `journal_folder`.
+    /// Pauses while other programs use this drive, if their I/O is counted. The journal is in `journal_folder`.
     fn yield_drive(mut self, traffic: Option<DriveTraffic>, journal_folder: &Path) -> Self {
         if let Some(traffic) = traffic {
             self.copies = if traffic.holds(journal_folder) { 2 } else { 1 };
@@ -129,7 +128,7 @@ impl WriteTimer {
         came
     }
 
-    /// Waits until more may be written after so many bytes; less long where somebody asks for the end.
+    /// Waits until the rate allows more than these written bytes, or the user asks to stop.
     fn keep_pace(&self, written: u64) {
         let Some(most) = self.bytes_per_s_max else { return };
         let due = self.paused + Nanos::from_secs_f64(written as f64 / most as f64);
@@ -139,7 +138,7 @@ impl WriteTimer {
     }
 }
 
-/// A store that tells a timer of its writes.
+/// A store that reports its I/O to a timer.
 #[derive(Debug)]
 struct TimedStore<'a, S> {
     store: S,
@@ -155,7 +154,7 @@ impl<S: BlockStore> BlockStore for TimedStore<'_, S> {
         self.store.block()
     }
 
-    /// Each chunk begins with a read, so that is where others are given way.
+    /// Each chunk begins with a read, so the store waits for other programs here.
     fn read_at(&mut self, offset: u64, into: &mut [u8]) -> io::Result<()> {
         let mut timer = self.timer.borrow_mut();
         timer.wait_until_idle(|| self.store.lease_state() != LeaseState::Active);
@@ -189,28 +188,28 @@ impl<S: BlockStore> BlockStore for TimedStore<'_, S> {
 const WINDOW: Nanos = Nanos::from_secs(1);
 /// Windows without I/O of others, after which rewriting continues. Chosen: programs that read small files pause for a second now and then.
 const IDLE_WINDOWS: u32 = 2;
-/// Bytes a second of others from which the drive is busy: 64 reads of 4 KiB, half of what a hard disk can do.
+/// I/O of other programs that makes the drive busy, in bytes a second: 64 reads of 4 KiB, half of what a hard disk can do.
 const BUSY_BYTES_PER_S: f64 = 64.0 * 4096.0;
-/// Longest pause, so that a drive that is never idle is rewritten, too: then one window of each minute is used for it.
+/// Longest pause. A drive that is never idle is rewritten, too: for one window of each minute.
 const PAUSE_MAX: Nanos = Nanos::from_secs(60);
-/// Where others turn out to do nothing, so long passes before they are suspected again. Chosen: false alarms then cost a twentieth.
+/// Time after a false alarm until other programs are suspected again. Chosen: false alarms then cost a twentieth.
 const SUSPICION_REST: Nanos = Nanos::from_secs(20);
-/// How often it is asked whether a pause is to end early.
+/// Time between checks whether a pause has to end early.
 const PAUSE_PART: Nanos = Nanos::from_millis(100);
 
-/// The counters of a drive, and the clock beside them.
+/// The counters of a drive, and their clock.
 trait DriveActivity: fmt::Debug {
     /// The time.
     fn now(&self) -> Nanos;
 
-    /// Sleeps until then.
+    /// Sleeps until this time.
     fn rest(&self, until: Nanos);
 
-    /// Bytes that all programs have moved; none where that is unknown.
+    /// Bytes that all programs have moved; `None` if unknown.
     fn moved_bytes(&self) -> Option<u64>;
 }
 
-/// Those of the kernel.
+/// The kernel's counters of a drive.
 #[derive(Debug)]
 struct CountedDrive {
     clock: Monotonic,
@@ -231,13 +230,13 @@ impl DriveActivity for CountedDrive {
     }
 }
 
-/// Counts our own I/O, and pauses while there is much of others.
+/// Counts our own I/O, and pauses while other programs do much.
 #[derive(Debug)]
 struct BusyPause {
     drive: Box<dyn DriveActivity>,
     own_bytes: u64,
     last: Option<Reading>,
-    /// Nobody is suspected before this time.
+    /// Other programs are not suspected before this time.
     next_at: Nanos,
 }
 
@@ -254,13 +253,13 @@ impl BusyPause {
         Self { drive, own_bytes: 0, last: None, next_at: Nanos::ZERO }
     }
 
-    /// So many bytes were read or written by ourselves.
+    /// Counts bytes that we read or wrote.
     fn add_own(&mut self, bytes: u64) {
         self.own_bytes += bytes;
     }
 
-    /// Returns when no other program uses the drive, or when a pause has to end early; how long others were waited for. What
-    /// `announce` gives lives as long as that.
+    /// Waits until no other program uses the drive, or the pause has to end early, and returns how
+    /// long it waited. The result of `announce` lives until the pause ends.
     fn wait_until_idle<G>(
         &mut self,
         mut ends_early: impl FnMut() -> bool,
@@ -271,7 +270,7 @@ impl BusyPause {
         if !is_due || started_at < self.next_at || !self.is_busy_since_last() {
             return Nanos::ZERO;
         }
-        // What was counted may be our own after all, such as metadata: a moment without it decides.
+        // These bytes may be our own after all, such as metadata. A window without our I/O decides.
         if !self.rest_for_a_window(&mut ends_early) || !self.is_busy_since_last() {
             self.next_at = self.drive.now() + SUSPICION_REST;
             return Nanos::ZERO;
@@ -287,7 +286,7 @@ impl BusyPause {
         self.drive.now().since(started_at)
     }
 
-    /// Whether all of it was rested.
+    /// Rests for a window; false if that ended early.
     fn rest_for_a_window(&self, ends_early: &mut impl FnMut() -> bool) -> bool {
         let until = self.drive.now() + WINDOW;
         while self.drive.now() < until {
@@ -299,7 +298,7 @@ impl BusyPause {
         true
     }
 
-    /// Whether others have moved much since the last reading; unknown is no.
+    /// Whether others have moved much since the last reading; false if that is unknown.
     fn is_busy_since_last(&mut self) -> bool {
         let Some(moved_bytes) = self.drive.moved_bytes() else { return false };
         let now = Reading { at: self.drive.now(), moved_bytes, own_bytes: self.own_bytes };
@@ -344,7 +343,7 @@ mod tests {
             Nanos(self.now.get()).as_secs_f64()
         }
 
-        /// Pauses, as from and to, in whole seconds, until that time.
+        /// From and to of each pause until this time, in whole seconds.
         fn pauses_until(&self, end_s: f64) -> Vec<(u64, u64)> {
             let mut pause = BusyPause::new(Box::new(self.clone()));
             let mut pauses = Vec::new();
@@ -403,7 +402,7 @@ mod tests {
 
     #[test]
     fn what_turns_out_to_be_our_own_costs_little() {
-        // Twice as much is counted as we know of.
+        // Twice as many bytes are counted as we know of.
         let drive = ScriptedDrive::with(None);
         let mut pause = BusyPause::new(Box::new(drive.clone()));
         let (mut chunks, mut announced) = (0, 0);

@@ -1,4 +1,4 @@
-//! Resolves TARGET: classified by its spelling, and examined before anything is opened.
+//! Resolves TARGET by its spelling, examines it before anything is opened, and opens it.
 
 use std::path::{Path, PathBuf};
 
@@ -21,7 +21,7 @@ use crate::printed::PrintedFacts;
 use crate::refreshing::DeviceRefresh;
 use crate::{embedding, interrupt, question, refreshing, wording};
 
-/// A real target, and the drives below it.
+/// Facts of a real target and of the drives below it.
 pub(crate) struct TargetFacts {
     pub(crate) identity: Identity,
     pub(crate) facts: Facts,
@@ -39,14 +39,14 @@ pub(crate) enum ResolvedTarget {
     Facts(FactsPlace),
 }
 
-/// Of what facts are read.
+/// Where facts come from.
 #[derive(Clone)]
 pub(crate) enum FactsPlace {
-    /// A path, which may belong to anyone.
+    /// A path, whoever owns it.
     Path(PathBuf),
     /// Every drive of this machine.
     All,
-    /// Drives of another machine, by what programs printed there.
+    /// Drives of another machine, from what programs printed there.
     Printed(Box<PrintedFacts>),
 }
 
@@ -62,12 +62,12 @@ impl FactsPlace {
 
 /// What the owner of a path agreed to.
 pub(crate) enum Permission {
-    /// Nothing: it is read, and in a folder temporary files are written.
+    /// Nothing: the path is read, and in a folder temporary files are written.
     None,
     /// A file or block device may be overwritten.
     Overwrite(Agreement),
-    /// The drive of a folder, or a block device, may be changed and loses nothing; with the path of the journal, if one was
-    /// named.
+    /// The drive of a folder, or a block device, may be changed and loses nothing. The path is that
+    /// of the journal, if named.
     Preserve(Agreement, Option<PathBuf>),
 }
 
@@ -84,7 +84,7 @@ impl ResolvedTarget {
         Ok(Some(if is_simulated { Self::Simulated(Box::new(Spec::parse(typed)?)) } else { Self::Nop }))
     }
 
-    /// A file or block device with consent from the command line, which is checked before anything else.
+    /// A file or block device that may be overwritten. Its consent is checked here.
     pub(crate) fn for_overwrite(path: PathBuf, place: PathKind, agreement: Agreement) -> Result<Self> {
         if matches!(place, PathKind::Folder { .. }) {
             return Err(Failure::Usage(wording::consent_for_folder(&path)));
@@ -94,7 +94,7 @@ impl ResolvedTarget {
         Ok(Self::Path(path, place, Permission::Overwrite(agreement)))
     }
 
-    /// A folder or device that loses nothing.
+    /// A folder or device that may be changed without a loss. Its consent is checked here.
     pub(crate) fn for_preserve(
         path: PathBuf,
         place: PathKind,
@@ -114,8 +114,7 @@ impl ResolvedTarget {
         Ok(Self::Path(path, place, Permission::Preserve(agreement, journal)))
     }
 
-    /// Gets consent for a step that works on a whole drive and loses nothing: asks the user, if none is on
-    /// the command line.
+    /// Gets consent for a step that works on a whole drive and loses nothing. Asks the user if the command line has none.
     ///
     /// # Errors
     /// A refusal with the command to type.
@@ -149,7 +148,7 @@ impl ResolvedTarget {
         Ok(())
     }
 
-    /// If consent is missing and a user is there: shows what would be lost and asks for it.
+    /// If consent is missing and a user is there, shows what would be lost and asks for it.
     pub(crate) fn ask_for_consent(&mut self, execution: &ExecutionArguments) -> Result<()> {
         let Self::Path(path, place, Permission::None) = self else { return Ok(()) };
         if matches!(place, PathKind::Folder { .. }) || execution.yes || !question::is_interactive() {
@@ -179,7 +178,7 @@ impl ResolvedTarget {
         !matches!(self, Self::Simulated(_) | Self::Facts(FactsPlace::Printed(_)))
     }
 
-    /// The path of a real target that is opened.
+    /// The path of a real target, unless only its facts are read.
     pub(crate) fn path(&self) -> Option<&Path> {
         match self {
             Self::Path(path, ..) => Some(path),
@@ -226,7 +225,7 @@ impl ResolvedTarget {
         }
     }
 
-    /// Whether reads would go to blank addresses.
+    /// Whether reads would go to blank addresses, because nothing was written there.
     pub(crate) fn is_blank(&self) -> bool {
         match self {
             Self::Simulated(spec) => {
@@ -263,7 +262,7 @@ impl ResolvedTarget {
         }
     }
 
-    /// What writing to it would need, for a user who asked for that.
+    /// Refuses a target that must not be written, and says what consent it needs.
     pub(crate) fn refuse_writing(&self) -> Result<()> {
         let (path, (what, instead)) = match self {
             Self::Path(path, PathKind::File { .. }, Permission::None) => (path, wording::EXISTING_FILE),
@@ -277,8 +276,8 @@ impl ResolvedTarget {
         Err(Failure::Refused(wording::would_destroy(path, what, instead, &consent)))
     }
 
-    /// The leftovers of an earlier run in a folder, in a sentence, once the user agrees to remove them, if
-    /// there is one.
+    /// Describes the leftovers of an earlier run in a folder, once a user who is there agrees to
+    /// remove them. `None` without leftovers.
     pub(crate) fn agree_to_clear(&self, execution: &ExecutionArguments) -> Result<Option<String>> {
         let Self::Path(_, PathKind::Folder { leftover: Some(leftover), .. }, _) = self else {
             return Ok(None);
@@ -324,7 +323,7 @@ impl ResolvedTarget {
         Ok(())
     }
 
-    /// Opens it for a procedure: one that only queries needs no preparation.
+    /// Opens the target for a procedure. One that only queries needs no preparation.
     pub(crate) fn open_for(
         &self,
         procedure: &dyn Procedure,
@@ -338,7 +337,7 @@ impl ResolvedTarget {
         }
     }
 
-    /// Opens it, a folder with these files.
+    /// Opens the target; a folder gets files of this layout.
     pub(crate) fn open(&self, layout: Layout, execution: &ExecutionArguments) -> Result<Box<dyn Drive>> {
         let engine = match execution.engine {
             EngineName::Auto => Engine::Auto,
@@ -373,12 +372,12 @@ impl ResolvedTarget {
     }
 }
 
-/// Makes a simulated drive, until the user stops that.
+/// Makes a simulated drive, unless the user stops that.
 pub(crate) fn make(spec: &Spec) -> Result<SimDrive, SimError> {
     spec.open_unless(read_file, &interrupt::is_requested)
 }
 
-/// Reads the file of a simulated drive, or one that was saved.
+/// Reads the file or the snapshot of a simulated drive.
 pub(crate) fn read_file(path: &Path) -> std::io::Result<Vec<u8>> {
     if let Some(file) = embedding::drive_file(path) {
         return Ok(file);

@@ -1,5 +1,5 @@
-//! Follows a run: moves the progress bar, and stores every segment and observation, and every sample if asked to. A plan runs
-//! on a simulated drive before the real run, as its reference.
+//! Follows a run: moves the progress bar, and stores every segment and observation, and samples if
+//! asked to. Also runs a plan on a simulated drive before the real run, as its reference.
 
 use likenew_archive::{Run, SampleWriter};
 use likenew_core::drive::Drive as _;
@@ -27,9 +27,9 @@ pub(crate) struct RunObserver<'a> {
     pub(crate) samples: Option<&'a SampleWriter>,
     pub(crate) log: Option<IoLog>,
     pub(crate) recordings: Recordings,
-    /// Number of workloads up to now.
+    /// Number of workloads so far.
     pub(crate) segments: usize,
-    /// Bytes that were announced and are not written yet; none where no bound was announced.
+    /// Announced bytes that are not written yet; `None` if no bound was announced.
     pub(crate) writes_left: Option<u64>,
 }
 
@@ -74,7 +74,7 @@ impl Observer for RunObserver<'_> {
             self.writes_left = self.writes_left.map(|left| left.saturating_sub(segment.bytes(Op::Write)));
         }
         self.progress.on_end();
-        // A workload that is kept is in the log.
+        // The log is written first, so that every kept workload is in it.
         let logged = self.log.as_mut().map_or(Ok(()), |log| log.end_workload(segment));
         let kept = self.archive.as_mut().map_or(Ok(()), |run| run.push(segment));
         kept.map_err(|error| error.to_string()).and(logged)
@@ -96,7 +96,7 @@ impl Observer for RunObserver<'_> {
     }
 }
 
-/// The evidence; `None` if the user stopped it.
+/// Runs a procedure on a simulated drive and returns its evidence; `None` if the user stopped it.
 pub(crate) fn run_nested(
     spec: &Spec,
     procedure: &dyn Procedure,
@@ -120,7 +120,7 @@ pub(crate) fn run_nested(
     let end = run_procedure(&mut drive, procedure, &mut evidence, &mut follow);
     follow.progress.finish();
     match end? {
-        // A drive's errors are data.
+        // An error of the simulated drive is a result, too.
         End::Complete | End::Failed(_) => Ok(Some(evidence)),
         End::Interrupted => Ok(None),
         End::OverAnnounced => unreachable!("nothing was announced of a simulated drive"),

@@ -29,7 +29,7 @@ pub(crate) struct RunReport {
 }
 
 impl RunReport {
-    /// Of a run; to root without sudo.
+    /// The report of a run. Commands for root lose their sudo.
     pub(crate) fn new(
         evidence: Evidence,
         mut findings: Findings,
@@ -49,7 +49,7 @@ impl RunReport {
     }
 
     /// Shows reports in all requested forms: one alone, or several side by side. Facts with details are a
-    /// sheet, with their `origins` if asked to. Of a `list` of targets JSON is a list, with those that failed.
+    /// sheet, with `origins` if asked for. With `list`, JSON is a list that ends with the failed targets.
     pub(crate) fn show(
         reports: Vec<Self>,
         list: Option<&[FailedTarget]>,
@@ -72,7 +72,7 @@ impl RunReport {
         }
     }
 
-    /// The document of this report, and what else is to know where it stands beside others.
+    /// The document of this report, with what is needed to show it beside others.
     pub(crate) fn into_member(self) -> Member {
         let Evidence { identity, observations, .. } = &self.evidence;
         let drive = DriveSignature::observed(identity, observations);
@@ -82,7 +82,7 @@ impl RunReport {
         Member { document: of_run(evidence, findings, instrument), source, is_virtual, samples }
     }
 
-    /// The facts by subject, if that is what was asked for. Without details, or without facts, a run of
+    /// The sheet of facts, if details of them were asked for. Without details or facts, a run of
     /// `facts` is shown as any other.
     fn factsheet(&self, output: &Output, origins: bool) -> Option<String> {
         let is_of_facts = self.evidence.plan.procedure == "facts";

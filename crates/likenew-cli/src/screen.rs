@@ -1,4 +1,4 @@
-//! The whole terminal for one view, and its restoration on every exit: the end, a failure, a panic, a signal.
+//! Takes over the whole terminal for one view, and restores it on every exit: the end, a failure, a panic, a signal.
 
 use std::io::{Stdout, stdout};
 use std::sync::Once;
@@ -28,7 +28,7 @@ pub(crate) struct Screen {
 /// An event at the terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum InputEvent {
-    /// None in that time.
+    /// No event in that time.
     Nothing,
     /// A key with a meaning.
     Pressed(Key),
@@ -129,7 +129,7 @@ mod tests {
 
     use super::*;
 
-    /// Not by itself: the test below runs it in a terminal.
+    /// Runs only in the terminal of the test below.
     #[test]
     #[ignore = "takes over the terminal it runs in, and panics"]
     fn panics_on_purpose() {

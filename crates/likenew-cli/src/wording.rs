@@ -47,7 +47,7 @@ likenew_core::sentences! {
          likenew there again.", path.display();
 }
 
-/// `names`: all that the option takes, if they are few.
+/// `names` are all values that the option takes, if they are few.
 pub(crate) fn nothing_typed(option: &str, names: &[String]) -> String {
     match names {
         [] => format!("nothing was typed for {option}"),
@@ -76,7 +76,7 @@ pub(crate) fn unknown_name(what: &str, typed: &str, known: &[&str]) -> String {
     }
 }
 
-/// `parent` is the command that has such commands itself, as `sim` has.
+/// `parent` is the command to which the unknown subcommand was typed, such as `sim`.
 pub(crate) fn unknown_command(parent: Option<&str>, typed: &str, near: Option<&str>) -> String {
     let parent = parent.map_or_else(String::new, |parent| format!(" {parent}"));
     match near {
@@ -141,7 +141,7 @@ likenew_core::sentences! {
     pub(crate) fn replay_options(error: &str) = "the options of replay: {error}";
 }
 
-/// `bytes` are all that are read and written in `time`, which is the plan's own and no measure of a speed.
+/// `bytes` are all bytes read and written. `time` is the plan's own, so the two give no speed.
 pub(crate) fn plan_too_long(bytes: u64, written: u64, time: Nanos, ends: bool) -> String {
     let (span, size) = (days(time), Size(bytes));
     let cost = match (ends, written == bytes) {
@@ -260,7 +260,7 @@ likenew_core::sentences! {
         "The drive formats itself: {plan}. This cannot be interrupted.";
 }
 
-/// What a run costs, before it.
+/// What a run will cost.
 pub(crate) fn estimate(estimate: &RunEstimate) -> String {
     let time = about(Nanos(estimate.elapsed_ns));
     let (written, rewritten) = (Size(estimate.bytes_written), Size(estimate.bytes_rewritten));
@@ -282,7 +282,7 @@ pub(crate) fn estimate(estimate: &RunEstimate) -> String {
     }
 }
 
-/// What writes cost a drive of flash.
+/// How much writes wear a flash drive.
 pub(crate) fn wear(bytes: u64, size: u64, is_folder: bool) -> String {
     let share = Share(bytes as f64 / size as f64);
     let target = if is_folder { "file system" } else { "drive" };
@@ -356,7 +356,7 @@ likenew_core::sentences! {
         "{name} ({}, {bytes} bytes in blocks of {block})", model.unwrap_or("model unknown");
     pub(crate) fn another_drive(then: &str, now: &str) =
         "the run measured {then}, and this is {now}; start a new run";
-    /// What failed while references were collected: the context of an error.
+    /// The context of an error while references were collected.
     pub(crate) fn on_new_drive(target: &str) = "the new drive that {target} is compared with";
     pub(crate) fn on_simulated_drive(target: &str) = "the simulated drive {target}";
     pub(crate) fn recorded_day_on(target: &str) = "the recorded day on {target}";
@@ -429,7 +429,7 @@ pub(crate) fn show_newest(runs: usize) -> String {
 }
 
 pub(crate) const COMPARE_NEEDS_TWO: &str = "a comparison takes two runs or more: likenew report --list lists them, and --last 2 takes the newest two";
-/// Why nothing is known of the drive.
+/// Why a probe of fio's run has no result.
 pub(crate) const FIO_RAN_IT: &str = "fio ran it";
 pub(crate) const NOTHING_TO_COMPARE: &str =
     "these runs have no speed in common; likenew report shows each of them";
@@ -566,7 +566,7 @@ pub(crate) const FIO_PLAN: &str = "The plan:";
 
 // ---- traces ----
 
-/// `events` are names of what it holds.
+/// `events` are the names of what the file holds instead.
 pub(crate) fn no_io_in_trace(file: &str, events: &[String]) -> String {
     let holds = match events {
         [] => String::new(),
@@ -684,13 +684,13 @@ pub(crate) fn progress(done: u64, rate: Option<f64>, name: &str) -> String {
     }
 }
 
-/// Of a step of which only the share that is done is known.
+/// Progress of a step of which only the done share is known.
 pub(crate) fn share_done(name: &str, share: f64, left: Option<Nanos>) -> String {
     let left = left.and_then(|left| time_left(left, Certainty::About));
     format!("{name}: {}{}", Share(share), left.map_or_else(String::new, |left| format!(", {left}")))
 }
 
-/// Nothing while it would be a guess.
+/// The time left; `None` while it would be a guess.
 pub(crate) fn time_left(left: Nanos, certainty: Certainty) -> Option<String> {
     match certainty {
         Certainty::About => Some(format!("{} left", about(left))),
@@ -701,7 +701,7 @@ pub(crate) fn time_left(left: Nanos, certainty: Certainty) -> Option<String> {
 
 pub(crate) const SIMULATING_REFERENCE: &str = "simulating another drive to compare with";
 
-/// What the factsheet calls a fact, where its key does not say it.
+/// What the factsheet calls a fact, if its key does not say it.
 pub(crate) fn fact_name(section: &str, fact: &str) -> Option<&'static str> {
     Some(match (section, fact) {
         ("identity", "knows_trim") | ("stack", "takes_trim") => "TRIM",

@@ -1,4 +1,4 @@
-//! Findings about how runs differ.
+//! Makes findings from the speeds of several runs.
 
 use likenew_core::findings::{
     Answer, Axis, Estimate, Findings, Line, OverviewTable, Row, Series, Shape, Standing,
@@ -9,11 +9,11 @@ use crate::speed::{ratio_of, speeds};
 use crate::speed_ratio::{ComparedRun, Difference, SpeedRatio};
 use crate::wording;
 
-/// The table and the series of a comparison.
+/// Name of the table and of the series.
 const SPEEDS: &str = "speeds";
 
-/// How the later runs differ from the first, in the speeds that both have; `None` if there are none, as between runs of procedures
-/// that measure no speed.
+/// Compares later runs with the first one, in the speeds that both have. `None` if they share no speed, as with
+/// procedures that measure none.
 pub fn compare(runs: &[ComparedRun<'_>]) -> Option<Findings> {
     let [first, others @ ..] = runs else { return None };
     let base = speeds(first.tables);
@@ -75,7 +75,7 @@ fn answer(first: &ComparedRun<'_>, other: &ComparedRun<'_>, ratios: &[SpeedRatio
     Some(answer)
 }
 
-/// The only workload of a plan, without what it is called and what its addresses are drawn from.
+/// A plan's only workload, without name and seed.
 fn only_workload(run: &ComparedRun<'_>) -> Option<toml::Table> {
     let [only] = run.plan.options.get("workload")?.as_array()?.as_slice() else { return None };
     let mut workload = only.as_table()?.clone();
@@ -83,14 +83,14 @@ fn only_workload(run: &ComparedRun<'_>) -> Option<toml::Table> {
     Some(workload)
 }
 
-/// Whether both ran a single workload that differs in its name and its end at most: fio's jobs are called what one likes.
+/// Whether both ran a single workload with equal streams and lanes. fio's jobs may have any name.
 fn is_renamed(first: &ComparedRun<'_>, other: &ComparedRun<'_>) -> bool {
     let shape_of =
         |run| only_workload(run).map(|workload| ["stream", "lanes"].map(|key| workload.get(key).cloned()));
     shape_of(first).is_some_and(|workload| Some(workload) == shape_of(other))
 }
 
-/// What was measured in another way, if anything was.
+/// The settings that differ, if any.
 fn other_settings(first: &ComparedRun<'_>, other: &ComparedRun<'_>) -> Option<String> {
     let (one, two) = (&first.plan.options, &other.plan.options);
     let keys = one.keys().chain(two.keys().filter(|key| !one.contains_key(*key)));

@@ -1,7 +1,7 @@
-//! How much runs differ in speed, and whether that is more than repeating one of them would give.
+//! Compares the speeds of runs, and says whether they differ by more than a repetition would.
 //!
-//! [`compare`] takes the findings of runs of one procedure and makes findings of its own: a sentence for each later run against
-//! the first, and a table of speeds with their ratios and intervals.
+//! [`compare`] takes findings of runs of one procedure. It makes findings of its own: an answer for each later run
+//! against the first, and a table of speeds with ratios and intervals.
 
 mod findings;
 mod speed;

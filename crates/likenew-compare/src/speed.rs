@@ -1,4 +1,4 @@
-//! The speeds in the tables of a run, and the same speed of two runs as a ratio with its interval.
+//! Extracts speeds from the tables of a run, and computes the ratio of a speed between two runs with its interval.
 
 use std::collections::HashMap;
 
@@ -11,8 +11,7 @@ use serde_json::Value;
 use super::speed_ratio::{ComparedRun, SpeedRatio};
 use super::wording;
 
-/// A table with speeds: its name, the column of the speed, and whether its rows are samples of one speed, such as the files of
-/// a fill, and not speeds of their own.
+/// A table with a column of speeds. `is_sampled`: all rows sample one speed, such as the files of a fill.
 struct SpeedTable {
     name: &'static str,
     column: &'static str,
@@ -34,7 +33,7 @@ const fn sampled(name: &'static str, column: &'static str) -> SpeedTable {
     SpeedTable { name, column, low: "", high: "", is_sampled: true }
 }
 
-/// Of all procedures.
+/// Tables of all procedures.
 const TABLES: [SpeedTable; 12] = [
     measured("metrics", "measured_per_s", "low_per_s", "high_per_s"),
     measured("results", "bytes_per_s", "bytes_per_s_low", "bytes_per_s_high"),
@@ -53,24 +52,24 @@ const TABLES: [SpeedTable; 12] = [
 /// A speed of a run: more is faster.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Speed {
-    /// What was measured, in words; the same in every run.
+    /// What was measured, in words; equal in all runs.
     pub(crate) name: String,
-    /// The same without the name of the workload.
+    /// The name without the workload's name.
     pub(crate) test: String,
     /// `bytes/s`, `1/s`, `commits/s` or `points`.
     pub(crate) unit: &'static str,
-    /// The speed.
+    /// The speed, in `unit`.
     pub(crate) value: f64,
-    /// What it rests on.
+    /// Measurements from which the interval follows.
     pub(crate) basis: Basis,
 }
 
-/// What a speed rests on.
+/// Measurements from which a speed's interval follows.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Basis {
-    /// An interval at 95%; the value alone where it was measured once.
+    /// A 95% interval; both ends equal the value if it was measured once.
     Interval { low: f64, high: f64 },
-    /// One speed at each of these places, by what tells the place from others.
+    /// A speed at each of several places, such as files or offsets, by name of the place.
     Samples(Vec<(String, f64)>),
 }
 
@@ -92,7 +91,7 @@ fn number(row: &Row, key: &str) -> Option<f64> {
     row.get(key)?.as_f64()
 }
 
-/// A ratio to nothing is no number, so a speed of 0 is left out.
+/// A value above 0, since no ratio to 0 exists.
 fn positive(row: &Row, key: &str) -> Option<f64> {
     number(row, key).filter(|value| *value > 0.0)
 }
@@ -126,14 +125,14 @@ fn of_samples(table: &SpeedTable, rows: &[Row]) -> Option<Speed> {
     Some(Speed { test: name.clone(), name, unit: "bytes/s", value, basis: Basis::Samples(samples) })
 }
 
-/// Standard errors from a value to each end of its interval at 95%, of a normal distribution.
+/// Standard errors from a value to each end of its 95% interval (normal distribution).
 const REACH_95: f64 = 1.96;
 
-/// The ratio of the same speed of two runs.
+/// The ratio of a speed between two runs, with its interval.
 ///
-/// Logarithms are taken as normally distributed. Errors of both runs add as squares, with the scatter of runs that are made
-/// again. Samples at the same places are paired: what both runs have in common there, such as slow inner tracks, is in neither
-/// error.
+/// Logarithms of speeds are assumed to be normally distributed. The errors of both runs and the scatter between
+/// repeated runs add as squares. Samples at the same places are paired, so what both runs share there, such as slow
+/// inner tracks, adds no error.
 pub(crate) fn ratio_of(runs: [&ComparedRun<'_>; 2], first: &Speed, other: &Speed) -> Option<SpeedRatio> {
     let (center, error) = match (&first.basis, &other.basis) {
         (Basis::Interval { low, high }, Basis::Interval { low: other_low, high: other_high }) => {
@@ -154,12 +153,12 @@ pub(crate) fn ratio_of(runs: [&ComparedRun<'_>; 2], first: &Speed, other: &Speed
     })
 }
 
-/// The standard error of the logarithm of a value, from its interval.
+/// Standard error of a value's logarithm, from the interval.
 fn error_of((value, low, high): (f64, f64, f64)) -> f64 {
     if low > 0.0 { (high / low).ln() / 2.0 / REACH_95 } else { (high - low) / 2.0 / REACH_95 / value }
 }
 
-/// The mean of the logarithms of the ratios at places that both have, and its standard error.
+/// Mean and standard error of the logarithms of ratios, over places that both runs have.
 fn paired(first: &[(String, f64)], other: &[(String, f64)]) -> Option<(f64, f64)> {
     let other: HashMap<&str, f64> = other.iter().map(|(place, value)| (place.as_str(), *value)).collect();
     let logarithm = |(place, value): &(String, f64)| Some((other.get(place.as_str())? / value).ln());
@@ -256,7 +255,7 @@ mod tests {
     #[test]
     fn half_the_speed_is_half_with_an_interval_of_both() {
         let half = ratio(TargetKind::Simulated, false, &speed(100.0, 1.03), &speed(50.0, 1.04)).unwrap();
-        // Errors of 3% and 4% are 5% together.
+        // Errors of 3% and 4% add up to 5%.
         let reach = half.high / half.ratio;
         assert!((half.ratio - 0.5).abs() < 1e-12 && (reach - 1.05).abs() < 0.001, "{half:?}");
         assert_eq!(half.difference(), Difference::Slower);
@@ -289,7 +288,7 @@ mod tests {
             }
         };
         let half = ratio(TargetKind::Simulated, false, &samples(1.0), &samples(0.5)).unwrap();
-        // Outer and inner tracks differ by a factor of two; the ratio is the same everywhere.
+        // Outer tracks are twice as fast as inner ones, but the ratio is the same everywhere.
         assert!((half.ratio - 0.5).abs() < 1e-9 && half.high - half.low < 1e-9, "{half:?}");
         let mut few = samples(1.0);
         let Basis::Samples(places) = &mut few.basis else { panic!() };

@@ -1,4 +1,4 @@
-//! A run as a comparison needs it, the ratio of two speeds, and what its interval says.
+//! A run in a comparison, the ratio of two speeds, and the verdict of its interval.
 
 use indexmap::IndexMap;
 use likenew_core::drive::TargetKind;
@@ -7,32 +7,32 @@ use likenew_core::procedure::Plan;
 use likenew_restoring::check::CheckHistory;
 use serde::Serialize;
 
-/// Speeds are the same if they differ by no more than this for certain, as a ratio. Chosen: nobody notices 5% at work.
+/// Largest ratio at which speeds count as the same. Chosen: nobody notices 5% at work.
 pub(crate) const SAME_WITHIN: f64 = 1.05;
 
-/// What the interval of a ratio says.
+/// The verdict of a ratio's interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Difference {
-    /// Less than 1 for certain, and perhaps by more than 5%.
+    /// Certainly below 1, and not certainly within 5%.
     Slower,
-    /// More than 1 for certain, and perhaps by more than 5%.
+    /// Certainly above 1, and not certainly within 5%.
     Faster,
-    /// Within 5% for certain.
+    /// Certainly within 5%.
     Same,
-    /// None of these.
+    /// Too uncertain to call.
     Unclear,
 }
 
-/// A speed of a later run over that of the first.
+/// A later run's speed over the first run's.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct SpeedRatio {
     pub(crate) name: String,
     pub(crate) unit: &'static str,
-    /// Of the first run, and of the later one.
+    /// Speed of the first run and of the later one.
     pub(crate) values: [f64; 2],
     pub(crate) ratio: f64,
-    /// The ends of its interval at 95%.
+    /// Ends of the ratio's 95% interval.
     pub(crate) low: f64,
     pub(crate) high: f64,
 }
@@ -47,30 +47,30 @@ impl SpeedRatio {
         }
     }
 
-    /// Half as fast is as large a change as twice as fast.
+    /// Size of the change: half as fast is as large as twice as fast.
     pub(crate) fn size(&self) -> f64 {
         self.ratio.ln().abs()
     }
 }
 
-/// A run beside others.
+/// A run in a comparison.
 #[derive(Clone, Copy, Debug)]
 pub struct ComparedRun<'a> {
-    /// A letter, or a short label.
+    /// The run's name: a letter or a short label.
     pub name: &'a str,
-    /// What was measured, and how.
+    /// The run's plan.
     pub plan: &'a Plan,
-    /// The kind of its target.
+    /// The kind of the run's target.
     pub kind: TargetKind,
     /// Whether a hypervisor provides the drive.
     pub is_virtual: bool,
-    /// The tables of its findings.
+    /// The tables of the run's findings.
     pub tables: &'a IndexMap<String, Vec<Row>>,
 }
 
 impl ComparedRun<'_> {
-    /// By how much the same run would differ if it were made again, as a standard deviation of logarithms, beyond what it shows
-    /// within itself. A simulated drive repeats exactly.
+    /// Scatter between repetitions of this run beyond its own interval, as a standard deviation of logarithms. A
+    /// simulated drive repeats exactly.
     pub(crate) fn scatter(&self) -> f64 {
         match self.kind {
             TargetKind::Simulated | TargetKind::Nop => 0.0,

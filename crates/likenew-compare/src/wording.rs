@@ -1,4 +1,4 @@
-//! The sentences of comparisons.
+//! Sentences of comparisons.
 
 use likenew_core::findings::Answer;
 use likenew_core::quantity::{Factor, Iops, Rate, Share, Size, SpeedChange, range, with_change_range};
@@ -9,7 +9,7 @@ use crate::speed_ratio::{ComparedRun, Difference, SAME_WITHIN, SpeedRatio};
 
 pub(crate) const CHART_X: &str = "speed";
 
-/// The title of the chart.
+/// The chart's title.
 pub(crate) fn chart(first: &str, others: &[&str]) -> String {
     match others {
         [other] => format!("Speed of {other} compared with {first}"),
@@ -18,24 +18,24 @@ pub(crate) fn chart(first: &str, others: &[&str]) -> String {
 }
 
 likenew_core::sentences! {
-    /// The axis of values of a chart of ratios.
+    /// Title of a ratio chart's value axis.
     pub(crate) fn chart_axis(first: &str) = "ratio to {first}";
-    /// A stream of a workload other than its first, by its number from 0.
+    /// A stream, by its number from 0; the first one is not named.
     fn stream(index: u64) = "stream {}", index + 1;
-    /// What an answer is about.
+    /// The question of an answer.
     pub(crate) fn question(first: &str, other: &str) = "{other} against {first}";
     /// An answer as a sentence.
     pub(crate) fn sentence(answer: &Answer) = "{}: {}.", answer.question, answer.answer;
 }
 
-/// Differences that an answer names; the table has all.
+/// Differences that an answer names; the table shows all.
 const NAMED_MAX: usize = 3;
-/// Smaller changes are said in percent, larger ones as a factor. Chosen: `1.1× slower` is harder to imagine than `10% slower`.
+/// Ratio from which changes are a factor, not percent. Chosen: `1.1× slower` is harder to imagine than `10% slower`.
 const FACTOR_FROM: f64 = 1.25;
-/// The table's sign for an unknown value.
+/// The table's mark for an unknown value.
 const MISSING: &str = "–";
 
-/// Metrics of a check.
+/// Metrics of a check, in words.
 const METRICS: [(&str, &str); 6] = [
     ("sequential_read", "sequential read"),
     ("sequential_write", "sequential write"),
@@ -45,7 +45,7 @@ const METRICS: [(&str, &str); 6] = [
     ("random_read_qd32", "4K random read QD32"),
 ];
 
-/// What was measured, from the cells before the speed: `random write 4 KiB QD8`.
+/// The name of a speed, from the cells before it: `random write 4 KiB QD8`.
 pub(crate) fn speed<'a>(cells: impl Iterator<Item = (&'a String, &'a Value)>) -> String {
     let word = |(key, cell): (&String, &Value)| match (key.as_str(), cell) {
         ("unit" | "data" | "score", _) => None,
@@ -65,18 +65,18 @@ pub(crate) fn speed<'a>(cells: impl Iterator<Item = (&'a String, &'a Value)>) ->
     };
     cells.filter_map(word).fold(String::new(), |name, word| match &*name {
         "" => word,
-        // A name of another program's test may hold its operation.
+        // The name of another program's test may already end with the operation.
         _ if name.ends_with(&format!(" {word}")) => name,
         _ => format!("{name} {word}"),
     })
 }
 
-/// Of so many programs that write at the same time.
+/// Commits of several programs that write at the same time.
 fn commits(writers: u64) -> String {
     format!("commits of {writers} {}", if writers == 1 { "writer" } else { "writers" })
 }
 
-/// What the rows of a table are samples of.
+/// The speed of which a table's rows are samples.
 pub(crate) fn sampled_speed(table: &str) -> &'static str {
     if table == "files" { "sequential write" } else { "sequential read" }
 }
@@ -105,7 +105,7 @@ fn change_with_range(speed_ratio: &SpeedRatio) -> String {
     if ratio.max(1.0 / ratio) < FACTOR_FROM {
         return with_change_range(SpeedChange(ratio), SpeedChange(low), SpeedChange(high));
     }
-    // Slower runs from more to less, so that the smaller number of both stands first.
+    // For slower runs the reciprocals swap, so that the smaller number comes first.
     let [from, to] = if high < 1.0 { [1.0 / high, 1.0 / low] } else { [low, high] };
     match (factor(ratio), range(digits(from), digits(to))) {
         (change, range) if range == digits(ratio.max(1.0 / ratio)) => change,
@@ -113,7 +113,7 @@ fn change_with_range(speed_ratio: &SpeedRatio) -> String {
     }
 }
 
-/// What stands above the columns: speeds of two runs and how they differ. More runs have one column each.
+/// The table's headings: both speeds and their difference; for more runs, one column each.
 pub(crate) fn headings(runs: &[ComparedRun<'_>]) -> Vec<String> {
     let names = runs.iter().map(|run| run.name.to_owned());
     let mut headings: Vec<String> = std::iter::once(String::new()).chain(names).collect();
@@ -121,7 +121,7 @@ pub(crate) fn headings(runs: &[ComparedRun<'_>]) -> Vec<String> {
     headings
 }
 
-/// The cells below these headings.
+/// A row of cells below these headings.
 pub(crate) fn cells(name: &str, unit: &str, first: f64, ratios: &[Option<&SpeedRatio>]) -> Vec<String> {
     let mut cells = vec![name.to_owned(), value(unit, first)];
     let other = |ratio: &SpeedRatio| value(ratio.unit, ratio.values[1]);
@@ -134,7 +134,7 @@ pub(crate) fn cells(name: &str, unit: &str, first: f64, ratios: &[Option<&SpeedR
     cells
 }
 
-/// What the interval says, with the change in words where it is clear.
+/// The verdict in words, with the change if it is clear.
 pub(crate) fn difference(speed_ratio: &SpeedRatio) -> String {
     match speed_ratio.difference() {
         Difference::Slower | Difference::Faster => change(speed_ratio.ratio),
@@ -143,7 +143,7 @@ pub(crate) fn difference(speed_ratio: &SpeedRatio) -> String {
     }
 }
 
-/// The same with the interval.
+/// The verdict in words, with the interval.
 fn difference_with_range(speed_ratio: &SpeedRatio) -> String {
     match speed_ratio.difference() {
         Difference::Slower | Difference::Faster => change_with_range(speed_ratio),
@@ -157,14 +157,14 @@ fn difference_with_range(speed_ratio: &SpeedRatio) -> String {
     }
 }
 
-/// How several runs differ from the first, in one sentence.
+/// Differences of several runs from the first, in one sentence.
 pub(crate) fn several(first: &str, largest: &[(&str, String)]) -> String {
     let parts: Vec<String> =
         largest.iter().map(|(name, difference)| format!("{name}, {difference}")).collect();
     format!("Against {first}: {}.", parts.join("; "))
 }
 
-/// `SEQ write 2.00× slower and 3 more`, of one run of several.
+/// The largest difference of one run: `SEQ write 2.00× slower and 3 more`.
 pub(crate) fn largest_difference(ratios: &[SpeedRatio]) -> String {
     match &clear(ratios)[..] {
         [] if ratios.iter().all(|ratio| ratio.difference() == Difference::Same) => "the same".into(),
@@ -176,7 +176,7 @@ pub(crate) fn largest_difference(ratios: &[SpeedRatio]) -> String {
     }
 }
 
-/// The clear differences, the largest first.
+/// Clear differences, largest first.
 fn clear(ratios: &[SpeedRatio]) -> Vec<&SpeedRatio> {
     let is_clear =
         |ratio: &&SpeedRatio| matches!(ratio.difference(), Difference::Slower | Difference::Faster);
@@ -185,7 +185,7 @@ fn clear(ratios: &[SpeedRatio]) -> Vec<&SpeedRatio> {
     clear
 }
 
-/// All differences of a run: the largest by name, the others counted.
+/// All differences of a run: the largest are named, the others counted.
 pub(crate) fn differences(ratios: &[SpeedRatio]) -> String {
     let count =
         |difference: Difference| ratios.iter().filter(|ratio| ratio.difference() == difference).count();
@@ -214,7 +214,7 @@ pub(crate) fn differences(ratios: &[SpeedRatio]) -> String {
     parts.join("; ")
 }
 
-/// `the other 4 speeds are the same`, `6 others are the same and 3 are too uncertain to call`.
+/// The counted ones: `the other 4 speeds are the same`, `6 others are the same and 3 are too uncertain to call`.
 fn rest_in_words(others: &[(usize, &str)], is_all: bool) -> Option<String> {
     let others: Vec<(usize, &str)> = others.iter().copied().filter(|(count, _)| *count > 0).collect();
     let are = |count: usize| if count == 1 { "is" } else { "are" };
@@ -239,7 +239,7 @@ fn rest_in_words(others: &[(usize, &str)], is_all: bool) -> Option<String> {
     }
 }
 
-/// What the intervals hold.
+/// What the intervals include.
 pub(crate) fn intervals(scatter: f64) -> String {
     if scatter == 0.0 {
         return "Intervals are at 95%; a simulated drive repeats exactly.".into();

@@ -1,18 +1,18 @@
-//! Busy time of a drive: the union of all `[sent, done]`, in constant memory.
+//! Computes busy time, the time with at least one I/O in flight, in constant memory.
 
 use std::collections::VecDeque;
 
 use crate::units::Nanos;
 
-/// Adds up the time in which at least one I/O of a lane was outstanding, exactly.
+/// Adds up, exactly, the time with at least one I/O of a lane in flight.
 ///
 /// UL measures bandwidth over this time and calls it busy time: "the sum of all times when at least one I/O
 /// was executing" (PCMark 10 technical guide, Full System Drive Benchmark,
 /// support.benchmarks.ul.com/solution/articles/44002171465).
 ///
-/// Departures are reported when they happen, ends in order of time, and an end may be noticed only after the
-/// next departure. So a departure is held until an end at or after it is noticed; no more are held than I/Os
-/// are in flight.
+/// The loop reports departures as they happen and ends in order of time, but may notice an end only after the
+/// next departure. So a departure is held until an end at or after it is noticed. No more departures are held
+/// than I/Os are in flight.
 #[derive(Clone, Debug, Default)]
 pub struct BusyTime {
     /// Times and counts of departures that no end has reached.
@@ -24,12 +24,12 @@ pub struct BusyTime {
 }
 
 impl BusyTime {
-    /// Of a lane with at most `depth` I/Os in flight; never allocates after this.
+    /// The busy time of a lane with at most `depth` I/Os in flight; never allocates after this.
     pub fn new(depth: u32) -> Self {
         Self { departures: VecDeque::with_capacity(depth as usize), ..Self::default() }
     }
 
-    /// So many I/Os have left, none before any that left earlier.
+    /// Records that `count` I/Os left at `at`, which is not before any earlier departure.
     #[inline]
     pub fn on_submit(&mut self, at: Nanos, count: u32) {
         match self.departures.back_mut() {
@@ -38,7 +38,7 @@ impl BusyTime {
         }
     }
 
-    /// One I/O has ended.
+    /// Records that one I/O ended.
     #[inline]
     pub fn on_end(&mut self, at: Nanos) {
         while let Some(&(left, count)) = self.departures.front()
@@ -57,15 +57,15 @@ impl BusyTime {
         }
     }
 
-    /// All of it, up to the last moment at which nothing was outstanding.
+    /// The busy time up to the last moment with no I/O in flight.
     pub fn total(&self) -> Nanos {
         self.total
     }
 }
 
-/// The busy time of a drive from that of its lanes, over the `elapsed` time of all: exact for one lane. Of
-/// several it is not known which was idle when; their idle times are assumed to be independent, so that the
-/// drive's idle share is the product of theirs.
+/// Combines the busy times of a drive's lanes over their common `elapsed` time. One lane is exact. For
+/// several, it is unknown when each was idle. Idle times are assumed to be independent, so the drive's idle
+/// share is the product of the lanes'.
 pub fn of_lanes(lanes: &[Nanos], elapsed: Nanos) -> Nanos {
     let longest = lanes.iter().copied().max().unwrap_or_default();
     if lanes.len() < 2 || longest >= elapsed {
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// What a lane of this depth does: each I/O waits for a slot and a while longer, and takes its time.
+    /// Departures and ends on a lane of this depth: each I/O waits for a slot and `wait` longer, then takes `time`.
     fn schedule(depth: usize, ios: &[(u64, u64)]) -> Vec<(u64, u64)> {
         let (mut free, mut sent_last) = (vec![0u64; depth], 0);
         ios.iter()
@@ -93,13 +93,13 @@ mod tests {
             .collect()
     }
 
-    /// The union by looking at every nanosecond.
+    /// The busy time, counted nanosecond by nanosecond.
     fn brute_force(ios: &[(u64, u64)]) -> u64 {
         let end = ios.iter().map(|io| io.1).max().unwrap_or(0);
         (0..end).filter(|now| ios.iter().any(|(sent, done)| (sent..done).contains(&now))).count() as u64
     }
 
-    /// Plays a schedule as the loop sees it: an end is seen `late` after it was, or when its slot is needed.
+    /// Plays a schedule as the loop sees it: it notices an end `late` after it happened, or when it needs the slot.
     fn play(depth: usize, ios: &[(u64, u64)], late: u64) -> BusyTime {
         let mut busy = BusyTime::new(depth as u32);
         let mut ends: Vec<u64> = Vec::new();

@@ -1,13 +1,12 @@
-//! What the kernel counts at a device, I/O of all programs included, and what a drive counts of its flash: checks on what a
-//! workload says it did.
+//! Counters that check what a workload reports: those of the kernel at a device, over all programs, and those
+//! of a drive's flash.
 
 use serde::{Deserialize, Serialize};
 
 use crate::io::Op;
 use crate::units::Nanos;
 
-/// Reads and writes of the one disk below the target, by all programs, those of its other partitions and
-/// volumes included.
+/// Reads and writes of the disk below the target by all programs, including its other partitions and volumes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiskCounters {
     /// Reads that ended.
@@ -16,15 +15,15 @@ pub struct DiskCounters {
     pub bytes_read: u64,
     /// Writes that ended.
     pub writes: u64,
-    /// Time that reads and writes took, from entering the queue to their end, added up; unknown in older
+    /// Time that reads and writes took from entering the queue to their end, summed; unknown in older
     /// records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub io_time: Option<Nanos>,
 }
 
-/// I/O that reached the devices below a drive, since they were attached: what Linux has in
-/// `/sys/block/*/stat` (Documentation/block/stat.rst), in bytes and nanoseconds. It leaves out what memory
-/// above them answered, and includes the I/O of other programs.
+/// I/O that reached the devices below a drive since they were attached, in bytes and nanoseconds. Linux
+/// counts it in `/sys/block/*/stat` (Documentation/block/stat.rst). It excludes I/O that memory answered and
+/// includes that of other programs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counters {
     /// Reads that ended.
@@ -43,25 +42,24 @@ pub struct Counters {
     pub flushes: Option<u64>,
     /// Time during which anything was in flight. Linux counts it in milliseconds.
     pub busy: Nanos,
-    /// Time that reads and writes took, from entering the queue to their end, added up: two at a time count
+    /// Time that reads and writes took from entering the queue to their end, summed: two at a time count
     /// twice. Linux counts it in milliseconds. Unknown in older records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub io_time: Option<Nanos>,
-    /// Kernel time of all processors of the machine together, for all programs, so it can exceed the time
-    /// elapsed. It belongs to the machine and not to a device; it is here because it is read at the same
-    /// moments.
+    /// Kernel time of all processors and programs of the machine, summed, so it can exceed the elapsed time.
+    /// It belongs to the machine and not to a device, but is read at the same moments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel: Option<Nanos>,
-    /// I/O of the whole disk; unknown where there is none, or several.
+    /// I/O of the whole disk; unknown where the target is on no disk, or on several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disk: Option<DiskCounters>,
-    /// The number of devices in these sums. A file system of several may write everything to each of them.
+    /// The number of devices in these sums. A file system on several devices may write everything to each of them.
     pub devices: u32,
 }
 
 impl Counters {
-    /// What was counted since an earlier reading of the same devices. A counter that went backward, as after
-    /// a device was attached again, counts from zero.
+    /// What was counted since an earlier reading of the same devices. A counter that went backward counts
+    /// from zero: its device was attached again.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let since = |now: u64, then: u64| if now >= then { now - then } else { now };
@@ -88,8 +86,8 @@ impl Counters {
         }
     }
 
-    /// The sum of both; what one of them does not know, the sum does not. The time is that of the busier one,
-    /// since they work side by side; the kernel time is that of the later reading.
+    /// The sum of both; a count that either lacks is unknown. Busy time is that of the busier one, since they
+    /// work side by side; kernel time is that of the later reading.
     #[must_use]
     pub fn plus(&self, other: &Self) -> Self {
         let known = |one: Option<u64>, two: Option<u64>| Some(one?.saturating_add(two?));
@@ -109,7 +107,7 @@ impl Counters {
         }
     }
 
-    /// Bytes of reads or writes; none of other operations, of which nothing is certain to be counted.
+    /// Bytes read or written; `None` for other operations, which may not be counted.
     pub fn bytes(&self, op: Op) -> Option<u64> {
         match op {
             Op::Read => Some(self.bytes_read),
@@ -124,7 +122,7 @@ impl Counters {
         self.disk.unwrap_or(DiskCounters { reads, bytes_read, writes, io_time })
     }
 
-    /// Counts one I/O that has moved so many bytes in this time.
+    /// Counts one I/O that moved `bytes` in `elapsed` time.
     pub fn count(&mut self, op: Op, bytes: u64, elapsed: Nanos) {
         if matches!(op, Op::Read | Op::Write) {
             *self.io_time.get_or_insert(Nanos::ZERO) += elapsed;
@@ -142,12 +140,12 @@ impl Counters {
     }
 }
 
-/// Exact counts of a simulated drive since it was opened, without the writes that made its past.
+/// Exact counts of a simulated drive since it was opened, without the writes that aged it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FlashCounters {
     /// Bytes the host has written.
     pub host_bytes_written: u64,
-    /// Bytes programmed into flash, garbage collection included; for a disk, bytes put on the platters.
+    /// Bytes programmed into flash, garbage collection included; for a hard disk, bytes written to the platters.
     pub flash_bytes_programmed: u64,
     /// Erase operations of blocks.
     pub erases: u64,
@@ -155,13 +153,13 @@ pub struct FlashCounters {
     pub write_amplification: f64,
     /// Erased blocks ready to be written.
     pub free_blocks: u64,
-    /// How worn the flash is, its past included; a disk has none.
+    /// How worn the flash is, earlier use included; a hard disk has none.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub wear: Option<Wear>,
 }
 
 impl FlashCounters {
-    /// Whether these counters are of flash; a disk or a volume has no blocks to erase.
+    /// Whether these counters are of flash; a hard disk or network volume has no blocks to erase.
     pub fn has_flash(&self) -> bool {
         self.wear.is_some()
     }
@@ -181,7 +179,7 @@ pub struct Wear {
 }
 
 impl Wear {
-    /// From the erase counts of all blocks.
+    /// Summarizes the erase counts of all blocks.
     pub fn from_erases(erases: impl Iterator<Item = u32>, bad_blocks: u32) -> Self {
         let (mut blocks, mut sum, mut min, mut max) = (0u64, 0u64, u32::MAX, 0);
         for count in erases {
@@ -200,7 +198,7 @@ pub struct DiscardCounters {
     pub device: String,
     /// Discards that ended.
     pub ios: u64,
-    /// Bytes of them.
+    /// Bytes that they discarded.
     pub bytes: u64,
 }
 
@@ -244,7 +242,7 @@ mod tests {
             alone.disk_counters(),
             DiskCounters { reads: 6, bytes_read: 6 * 512, writes: 12, io_time: None }
         );
-        // Attached again in between.
+        // The device was attached again in between.
         assert_eq!(sample_counters(3, Some(1)).since(&sample_counters(9, Some(5))).reads, 3);
     }
 

@@ -1,4 +1,4 @@
-//! The result of reading stamped sectors back: a drive's errors as data, in constant memory.
+//! Damage found by reading stamped sectors back: a drive's errors as data, in constant memory.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,20 +9,20 @@ use crate::stamp::{Label, SECTOR, Stamp};
 pub struct Damage {
     /// Bytes that were checked.
     pub checked_bytes: u64,
-    /// Of them, bytes of sectors that are not a stamp.
+    /// Bytes of sectors without a valid stamp.
     pub wrong_bytes: u64,
-    /// Bytes of sectors that hold what an older pass or another run has written.
+    /// Bytes of sectors that an older pass or another run wrote.
     pub stale_bytes: u64,
-    /// Bytes of sectors that hold what this run has written for another address.
+    /// Bytes of sectors that this run wrote for another address.
     pub wrapped_bytes: u64,
-    /// Bytes of sectors that hold zeros or ones alone.
+    /// Bytes of sectors that hold only zeros or only ones.
     pub missing_bytes: u64,
-    /// Bits that differ in the sectors that are wrong.
+    /// Bits that differ in wrong sectors.
     pub wrong_bits: u64,
-    /// The first damaged ranges in order of address, adjacent ones of one kind joined; at most
-    /// [`Damage::RANGES_MAX`].
+    /// The first damaged ranges in order of address, at most [`Damage::RANGES_MAX`]. Adjacent ranges of one
+    /// kind are joined.
     pub ranges: Vec<DamagedRange>,
-    /// Damaged or unreadable bytes outside of these ranges.
+    /// Damaged or unreadable bytes outside of `ranges`.
     pub unlisted_bytes: u64,
     /// Bytes that could not be read, and so were not checked.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -33,15 +33,15 @@ pub struct Damage {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DamageKind {
-    /// It is not a stamped sector, or one with errors: garbage, or flipped bits.
+    /// The sector has no valid stamp: it is garbage, or bits flipped.
     Wrong,
-    /// An older pass or another run has written it: a write was lost.
+    /// An older pass or another run wrote the sector: a later write was lost.
     Stale,
-    /// This run has written it for another address: both addresses are one place.
+    /// This run wrote the sector for another address: both addresses share one place.
     Wrapped,
-    /// It is all zeros, or all ones: nothing was ever written there, or it was dropped.
+    /// The sector is all zeros or all ones: it was never written, or its data was dropped.
     Missing,
-    /// The drive did not give it.
+    /// The drive did not return the sector.
     Unreadable,
 }
 
@@ -52,25 +52,25 @@ pub struct DamagedRange {
     pub from: u64,
     /// The byte after the last one.
     pub to: u64,
-    /// How they are damaged.
+    /// How these sectors are damaged.
     pub kind: DamageKind,
-    /// Bits that differ from what was written; 0 where a whole other sector is there.
+    /// Bits that differ from what was written; 0 where another whole sector is there.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub bits: u64,
-    /// What was found at the first byte.
+    /// What the first of these sectors holds.
     pub content: SectorContent,
 }
 
 /// What a damaged sector holds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SectorContent {
-    /// The address that it was written for, if it has a stamp.
+    /// The address it was written for, if it has a stamp.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address: Option<u64>,
-    /// Which run has written it, if it has a stamp.
+    /// The key of the run that wrote it, if it has a stamp.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<u64>,
-    /// In which pass.
+    /// The pass that wrote it, if it has a stamp.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pass: Option<u32>,
     /// Its first 16 bytes.
@@ -82,7 +82,7 @@ fn is_zero(bits: &u64) -> bool {
 }
 
 impl DamageKind {
-    /// Every kind of what was read, the worst surprise first.
+    /// Every kind of damage in bytes that were read, the worst surprise first.
     pub const ALL: [Self; 4] = [Self::Wrapped, Self::Missing, Self::Stale, Self::Wrong];
 
     /// `wrong`, `stale`, `wrapped`, `missing` or `unreadable`.
@@ -98,11 +98,11 @@ impl DamageKind {
 }
 
 impl Damage {
-    /// Ranges that are listed, at most.
+    /// Most ranges that are listed.
     pub const RANGES_MAX: usize = 1000;
 
     /// Checks what was read at `address`, where sectors of this stamp belong. A partial sector at the end of
-    /// a read that was cut short is left out.
+    /// a short read is not checked.
     pub fn inspect(&mut self, stamp: Stamp, address: u64, read: &[u8]) {
         let (sectors, _) = read.as_chunks::<SECTOR>();
         let whole = sectors.as_flattened();
@@ -112,7 +112,7 @@ impl Damage {
         }
     }
 
-    /// Notes bytes that the drive did not give.
+    /// Records bytes that the drive did not return.
     #[cold]
     pub fn add_unreadable(&mut self, address: u64, bytes: u64) {
         let content = SectorContent { address: None, key: None, pass: None, bytes: [0; 16] };
@@ -129,12 +129,12 @@ impl Damage {
         }
     }
 
-    /// Bytes that are not what was written.
+    /// Bytes that differ from what was written.
     pub fn bytes(&self) -> u64 {
         DamageKind::ALL.iter().map(|kind| self.bytes_of(*kind)).sum()
     }
 
-    /// Bytes that are damaged in this way.
+    /// Bytes with this kind of damage.
     pub fn bytes_of(&self, kind: DamageKind) -> u64 {
         match kind {
             DamageKind::Wrong => self.wrong_bytes,
@@ -173,7 +173,7 @@ impl Damage {
         self.list(range);
     }
 
-    /// Joins a range with adjacent ones in the list, or adds it while the list is not full.
+    /// Joins a range to adjacent ranges in the list, or adds it while the list is not full.
     fn list(&mut self, range: DamagedRange) {
         let at = self.ranges.partition_point(|listed| listed.from <= range.from);
         let joins = |first: Option<&DamagedRange>, second: &DamagedRange| {
@@ -199,7 +199,7 @@ impl Damage {
 }
 
 impl DamagedRange {
-    /// Whether `next` begins where this ends and is damaged in the same way.
+    /// Whether `next` begins where this range ends and is damaged in the same way.
     fn continues(&self, next: &Self) -> bool {
         let (here, there) = (&self.content, &next.content);
         let same = match self.kind {
@@ -220,10 +220,10 @@ impl DamagedRange {
     }
 }
 
-/// How a sector is damaged that does not belong at `address`.
+/// Classifies a sector that does not belong at `address`.
 ///
-/// A whole sector of another run is stale wherever it was written for: what this run wrote in its place is gone. One of
-/// this run that was written for another address is wrapped, whatever its pass.
+/// A whole sector of another run is stale, whatever address it was written for: this run's data in its place
+/// is gone. A whole sector of this run for another address is wrapped, whatever its pass.
 fn to_damaged_range(stamp: Stamp, address: u64, sector: &[u8; SECTOR]) -> DamagedRange {
     let label = Label::read(sector);
     let whole = label.filter(|label| label.stamp.is_intact(label.address, sector));
@@ -259,7 +259,7 @@ mod tests {
         buffer
     }
 
-    /// What is found where eight sectors of the stamp belong.
+    /// The damage found where eight sectors of the stamp belong.
     fn inspect_all(read: &[u8]) -> Damage {
         let mut damage = Damage::default();
         damage.inspect(STAMP, AT, read);

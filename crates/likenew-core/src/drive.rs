@@ -1,4 +1,4 @@
-//! A drive: what is opened once and measured through lanes, and how it is introduced in a report.
+//! A drive: opened once, measured through lanes, and described in reports by its identity.
 
 use crate::target::{Geometry, Target};
 use crate::target_error::TargetError;
@@ -12,12 +12,12 @@ use crate::units::Nanos;
 use crate::wording;
 use crate::workload::Access;
 
-/// What a workload needs of a drive.
+/// What a workload requires of a drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LaneRequirements {
-    /// Lanes that will be driven at once, each from one thread.
+    /// Lanes in use at once, each on its own thread.
     pub lanes: u32,
-    /// I/Os in flight on one lane at most.
+    /// Most I/Os in flight on one lane.
     pub depth: u32,
     /// The longest I/O, in bytes.
     pub length_max: u32,
@@ -25,28 +25,28 @@ pub struct LaneRequirements {
 
 /// Something that can be measured.
 pub trait Drive {
-    /// What it is.
+    /// Describes the drive for reports.
     fn identity(&self) -> Identity;
 
-    /// The geometry that its lanes will have.
+    /// The geometry of its lanes.
     fn geometry(&self) -> Geometry;
 
-    /// Lanes that may be open at once: 1 for a simulated drive, whose single clock serves everyone.
+    /// Most lanes that may be open at once: 1 for a simulated drive, whose single clock serves all I/O.
     fn lanes_max(&self) -> u32;
 
-    /// Opens `need.lanes ≤ lanes_max` lanes for one workload. Dropping them releases what they hold, after
-    /// the last I/O in flight has ended. The drive keeps its state and its clock.
+    /// Opens `need.lanes ≤ lanes_max` lanes for one workload. Dropping the lanes releases what they hold,
+    /// after their last I/O in flight has ended. The drive keeps its state and its clock.
     ///
     /// # Errors
     /// The target cannot be measured any further.
     fn lanes<'a>(&'a mut self, need: &LaneRequirements) -> Result<Vec<Lane<'a>>, TargetError>;
 
-    /// Sets how lanes opened from now on reach the drive; direct is how it starts. `cold` first makes durable
-    /// what was written and drops it from the page cache, so that nothing comes from memory; only caches of
-    /// files we may write are ours to drop.
+    /// Sets how lanes opened from now on reach the drive; the default is direct. `cold` first makes written
+    /// data durable and drops it from the page cache, so that no read comes from memory. Only caches of files
+    /// that we may write can be dropped.
     ///
     /// # Errors
-    /// It cannot be reached that way, or its cache is not ours to drop; or the target cannot be measured any further.
+    /// The drive cannot be reached that way, its cache may not be dropped, or the target cannot be measured any further.
     fn prepare_access(&mut self, access: Access, cold: bool) -> Result<(), TargetError> {
         if access == Access::Direct && !cold {
             return Ok(());
@@ -54,11 +54,11 @@ pub trait Drive {
         Err(TargetError::Unsuitable(wording::no_page_cache(&self.identity().name)))
     }
 
-    /// Switches its addresses to the owner's old files, which can only be read, or back to its own. The files
-    /// are searched for if they have not been, and closed once the addresses are its own again.
+    /// Switches its addresses to the owner's old files, which are read-only, or back to its own. The first
+    /// switch searches for the files; switching back closes them.
     ///
     /// # Errors
-    /// It has none.
+    /// The drive has no old files.
     fn use_old_files(&mut self, turn: bool) -> Result<(), TargetError> {
         if !turn {
             return Ok(());
@@ -66,18 +66,18 @@ pub trait Drive {
         Err(TargetError::Unsuitable(wording::no_old_files(&self.identity().name)))
     }
 
-    /// What the devices below it have counted since they were attached; `None` where no device counts, such
+    /// Counters of the devices below the drive since they were attached. `None` where no device counts, such
     /// as below a file system in memory or on another machine. No lane is open.
     fn counters(&mut self) -> Option<Counters> {
         None
     }
 
-    /// Sets its clock to `now`, which is never earlier than what it reads: a resumed run continues the time
-    /// of the interrupted one. A virtual clock advances only by waiting, so a drive with one does nothing.
+    /// Sets the clock to `now`, which is never earlier than its current time: a resumed run continues the
+    /// interrupted run's time. A virtual clock advances only by waiting, so a simulated drive does nothing.
     fn resume_clock_at(&mut self, _now: Nanos) {}
 
-    /// Finds something out about the drive other than by timing I/O. No lane is open during that. What cannot
-    /// be found out is [`ProbeResult::Unknown`].
+    /// Finds something out about the drive without timing I/O. No lane is open. The result is
+    /// [`ProbeResult::Unknown`] where it cannot be found out.
     ///
     /// # Errors
     /// The target cannot be measured any further.
@@ -94,11 +94,11 @@ pub trait Drive {
 /// A target that one thread drives.
 pub type Lane<'a> = Box<dyn Target + Send + 'a>;
 
-/// What kind of thing a drive is.
+/// The kind of a drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TargetKind {
-    /// A folder: our own files in its free space.
+    /// A folder: our temporary files in its free space.
     Folder,
     /// An existing file.
     File,
@@ -106,28 +106,28 @@ pub enum TargetKind {
     Device,
     /// A simulated drive.
     Simulated,
-    /// Nothing at all: measures the instrument.
+    /// No drive at all, to measure the program itself.
     Nop,
 }
 
-/// How a drive is introduced in a report.
+/// Describes a drive in a report.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Identity {
     /// As the user names it: a path, or `sim:NAME`.
     pub name: String,
-    /// What kind of thing it is.
+    /// What kind of drive it is.
     pub kind: TargetKind,
     /// Maker and model, where known.
     pub model: Option<String>,
-    /// `io_uring`, `posix`, `nop` or `simulation`: what carries the I/O.
+    /// What carries the I/O: `io_uring`, `posix`, `nop` or `simulation`.
     pub engine: String,
     /// Bytes that can be addressed.
     pub capacity_bytes: u64,
-    /// Smallest unit of address, in bytes.
+    /// Smallest addressable unit, in bytes.
     pub block_bytes: u32,
-    /// Further properties as name and value: file system, state of a simulated drive …
+    /// Further properties as name and value, such as the file system or the state of a simulated drive.
     pub facts: Vec<(String, String)>,
-    /// What limits the trust in numbers measured on it, in sentences.
+    /// What limits the trust in its measurements, in sentences.
     pub caveats: Vec<String>,
     /// Flash counters of a simulated drive at the end of the run.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -135,16 +135,16 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// How its facts say whether it rotates, where the system knows.
+    /// The fact of a drive that rotates, where the system knows.
     pub const ROTATES: (&'static str, &'static str) = ("rotating", "yes");
 
-    /// How its facts say that it lies in memory, and on no drive.
+    /// The fact of a target in memory, on no drive.
     pub const IN_MEMORY: (&'static str, &'static str) = ("medium", "memory");
 
-    /// How its facts say that its files are written in place although their file system writes others elsewhere.
+    /// The fact of files that are written in place although their file system usually writes elsewhere (copy on write).
     pub const IN_PLACE: (&'static str, &'static str) = ("written", "in place");
 
-    /// Whether its facts hold this name with this value.
+    /// Whether its facts include this name with this value.
     pub fn has(&self, fact: (&str, &str)) -> bool {
         self.facts.iter().any(|(name, value)| (name.as_str(), value.as_str()) == fact)
     }
@@ -160,43 +160,43 @@ impl Identity {
     }
 }
 
-/// Bytes that are read and written in whole blocks, with a volatile cache that can be flushed.
+/// Storage that is read and written in whole blocks, with a volatile cache that can be flushed.
 pub trait BlockStore {
-    /// All its bytes: a multiple of [`BlockStore::block`].
+    /// Its size in bytes, a multiple of [`BlockStore::block`].
     fn bytes(&self) -> u64;
 
-    /// Offsets and lengths are multiples of this: a power of two, 512 at least.
+    /// The block size in bytes, a power of two and at least 512. Offsets and lengths are multiples of it.
     fn block(&self) -> u32;
 
-    /// Reads all of `into` from there on. Buffers at multiples of 4096 bytes may be spared a copy.
+    /// Fills `into` with the bytes from `offset` on. A buffer aligned to 4096 bytes may save a copy.
     ///
     /// # Errors
-    /// The system's; the contents of `into` are then undefined.
+    /// The system's error; the contents of `into` are then undefined.
     fn read_at(&mut self, offset: u64, into: &mut [u8]) -> io::Result<()>;
 
-    /// Writes all of `bytes` there. It is durable after the next [`BlockStore::flush`] that succeeds.
+    /// Writes all of `bytes` at `offset`. They are durable after the next successful [`BlockStore::flush`].
     ///
     /// # Errors
     /// The system's error; any of the blocks may then have been written. With [`io::ErrorKind::ResourceBusy`]
     /// nothing was written: another program is about to use the store, so leave it alone.
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()>;
 
-    /// Returns when everything written would survive a loss of power.
+    /// Returns once everything written would survive a loss of power.
     ///
     /// # Errors
-    /// The system's; nothing written since the last flush may then be relied upon.
+    /// The system's error; nothing written since the last flush may then be relied upon.
     fn flush(&mut self) -> io::Result<()>;
 
-    /// Who may use it. Asked before each read of a few hundred milliseconds, and before each write.
+    /// Who may use the store. Callers ask before each read of a few hundred milliseconds, and before each write.
     fn lease_state(&mut self) -> LeaseState {
         LeaseState::Active
     }
 
-    /// Makes durable what belongs to it beside its bytes, such as the times of a file. This is done last
-    /// before its journal is removed.
+    /// Makes other data of the store durable, such as the times of a file. This is the last step before its
+    /// journal is removed.
     ///
     /// # Errors
-    /// As [`BlockStore::flush`].
+    /// As for [`BlockStore::flush`].
     fn finish(&mut self) -> io::Result<()> {
         self.flush()
     }
@@ -232,14 +232,14 @@ impl<G: BlockStore + ?Sized> BlockStore for &mut G {
     }
 }
 
-/// Who may use a store at this moment.
+/// Who may use a store now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LeaseState {
-    /// The holder alone, and no other program waits for it.
+    /// Only the holder, and no other program waits for the store.
     Active,
-    /// The holder alone, but another program waits for it: start nothing new, and give the store back once
-    /// nothing is in flight.
+    /// Only the holder, but another program waits for the store: start nothing new, and give the store back
+    /// once nothing is in flight.
     BreakRequested,
-    /// Other programs may have written to it by now: nothing is written to it any more.
+    /// Other programs may already have written to the store: write nothing more to it.
     Lost,
 }

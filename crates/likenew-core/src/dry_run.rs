@@ -1,5 +1,5 @@
-//! Dry runs: what a plan would run on an assumed drive, how many bytes that moves, and about how long it
-//! takes.
+//! Dry runs: what a plan would run on an assumed drive, how many bytes it would move, and about how long it
+//! would take.
 
 use std::cell::Cell;
 
@@ -16,23 +16,23 @@ use crate::units::Nanos;
 use crate::wording;
 use crate::workload::{AccessPattern, Arrival, Mix, Stream, Workload};
 
-/// What a plan would do on a drive that has not been measured: it moves 500 MB/s, as an SSD's SATA link does,
-/// and answers a small I/O in 100 µs, or a random one in 12 ms where it rotates.
+/// What a plan would do on an assumed drive. The drive moves 500 MB/s, as an SSD's SATA link does. It answers
+/// a small I/O in 100 µs, or a random one in 12 ms if it rotates.
 ///
-/// A plan that runs until something is reached is followed to its limit, as a dry run reaches nothing.
+/// A dry run reaches no goal, so a plan that runs until something is reached is followed to its limit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DryRun {
-    /// What would run, in this order; at most [`DryRun::WORKLOADS_MAX`].
+    /// Workloads that would run, in order; at most [`DryRun::WORKLOADS_MAX`].
     pub workloads: Vec<Workload>,
-    /// The probes it would take, in this order.
+    /// Probes that would run, in order.
     pub probes: Vec<Probe>,
-    /// Workloads and probes together, in this order.
+    /// Workloads and probes together, in order.
     pub planned_steps: Vec<Step>,
-    /// Bytes that would be written: the bounds of the workloads, or what the assumed drive writes in their time.
+    /// Bytes that would be written: up to the workloads' bounds, or as much as the assumed drive writes in their time.
     pub bytes_written: u64,
-    /// Most bytes that the run writes, whatever it finds; none where only time ends a part of it.
+    /// Most bytes that the run writes, whatever it finds; `None` where only time ends a part of it.
     pub bytes_written_max: Option<u64>,
-    /// Bytes that would be moved in all.
+    /// Bytes that would be moved in total.
     pub bytes_moved: u64,
     /// About how long it would take.
     pub elapsed: Nanos,
@@ -44,30 +44,30 @@ pub struct DryRun {
 const BYTES_PER_S: f64 = 500e6;
 /// Nanoseconds of a small I/O on the assumed drive. Chosen: about what a SATA SSD takes for a 4 KiB read.
 const ACCESS_NS: f64 = 100_000.0;
-/// Nanoseconds of a flush on the assumed drive, whose cache is volatile. Chosen: programs of flash and of its map.
+/// Nanoseconds of a flush on the assumed drive, whose cache is volatile. Chosen: time to program flash and its mapping.
 const FLUSH_NS: f64 = 1e6;
-/// The same on one that rotates: a turn at 7,200 rpm.
+/// Nanoseconds of a flush on an assumed drive that rotates: one turn at 7,200 rpm.
 const FLUSH_ROTATING_NS: f64 = 8.3e6;
-/// Nanoseconds of a random access on an assumed drive that rotates: seek and half a turn of a desktop disk
-/// (chosen: a typical sum of both).
+/// Nanoseconds of a random access on an assumed drive that rotates. Chosen: a typical sum of seek and half a
+/// turn on a desktop disk.
 const ACCESS_ROTATING_NS: f64 = 12e6;
-/// Share of it that each doubling of the depth adds to a disk's rate, as it can choose a shorter way: about
-/// 2.5 times as many I/Os at QD32 as at QD1 (chosen to give that).
+/// Share of its QD1 rate that a hard disk gains with each doubling of the depth, as it can choose shorter
+/// ways. Chosen to give about 2.5 times as many I/Os at QD32 as at QD1.
 const GAIN_PER_DOUBLING: f64 = 0.3;
 
 impl DryRun {
-    /// Plans of more workloads than this count as endless. A procedure that finds its steps in the evidence goes through all
-    /// segments each time it is asked, so twice as many take four times as long.
+    /// Plans with more workloads than this count as endless. A procedure that finds its steps in the evidence
+    /// goes through all segments at each step, so twice as many take four times as long.
     pub const WORKLOADS_MAX: usize = 20_000;
 
-    /// Runs what is left of a plan after `evidence`, without a drive.
+    /// Dry-runs the rest of a plan after `evidence`, without a drive.
     ///
     /// # Errors
-    /// The procedure's, when the plan does not fit the drive.
+    /// The procedure's error, when the plan does not fit the drive.
     pub fn plan(procedure: &dyn Procedure, evidence: &Evidence) -> Result<Self, String> {
         let mut dry_run = Self::with_rates(procedure, evidence, &|_| 1.0)?;
         if dry_run.is_finite && dry_run.bytes_written_max.is_some_and(|bytes| bytes > 0) {
-            // Passes are repeated up to their limit where each is slower than the one before.
+            // Passes repeat up to their limit where each is slower than the one before.
             let count = Cell::new(0);
             let slower = |_: &Workload| 1.02f64.powi(count.replace(count.get() + 1).min(500));
             let other = Self::with_rates(procedure, evidence, &slower)?.bytes_written_max;
@@ -77,10 +77,10 @@ impl DryRun {
         Ok(dry_run)
     }
 
-    /// The same on a drive that takes a given multiple of the time for the I/Os of a workload.
+    /// Dry-runs a plan on a drive whose I/Os take a given multiple of the assumed time, workload by workload.
     ///
     /// # Errors
-    /// The procedure's, when the plan does not fit the drive.
+    /// The procedure's error, when the plan does not fit the drive.
     pub fn with_rates(
         procedure: &dyn Procedure,
         evidence: &Evidence,
@@ -100,7 +100,7 @@ impl DryRun {
                 if let Step::Run(workload) = &step {
                     workload.check(&evidence.geometry)?;
                 }
-                // What finds its steps in the evidence asks for one at a time.
+                // A procedure that finds its steps in the evidence asks for one at a time.
                 assumptions.assume(&step, steps.place(), steps.now());
             }
             let (segments, observations) =
@@ -139,18 +139,18 @@ impl DryRun {
         Ok(dry_run)
     }
 
-    /// How much would be done: workloads and probes.
+    /// The number of workloads and probes that would run.
     pub fn steps(&self) -> usize {
         self.workloads.len() + self.probes.len()
     }
 }
 
-/// The results of steps that are not done, on a drive with a given multiple of the assumed one's times.
+/// Makes up results of steps that are not run, on a drive that takes a given multiple of the assumed drive's times.
 struct Assumptions<'a> {
     geometry: &'a Geometry,
     rotates: bool,
     times_as_long: &'a dyn Fn(&Workload) -> f64,
-    /// How many steps more are assumed.
+    /// How many more steps may be assumed.
     left: Cell<usize>,
     segments: FrozenVec<Box<Segment>>,
     observations: FrozenVec<Box<Observation>>,
@@ -187,7 +187,7 @@ impl Assume for Assumptions<'_> {
     }
 }
 
-/// Workloads and probes in their order; `before` workloads were run before the first of them.
+/// Workloads and probes in order; `before` workloads ran before the first of them.
 fn history<'a>(
     segments: &'a [Segment],
     observations: &'a [Observation],
@@ -213,15 +213,15 @@ pub fn probe_elapsed(probe: &Probe) -> Nanos {
 /// How long a workload takes on the assumed drive.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Expectation {
-    /// Until it has issued all its I/Os, or moved all its bytes; nothing where only its time ends it.
+    /// Time until it has issued all its I/Os or moved all its bytes; `None` where only its time ends it.
     pub work: Option<Nanos>,
-    /// Until its time is over, if it has one.
+    /// Its time limit, if it has one.
     pub time: Option<Nanos>,
-    /// Whether the workload sets the pace itself, rather than the drive.
+    /// Whether the workload, rather than the drive, sets the pace.
     pub is_paced: bool,
 }
 
-/// What to expect of a workload on a drive that rotates, or one that does not.
+/// How long to expect a workload to take on a drive that rotates, or one that does not.
 pub fn expected(workload: &Workload, rotates: bool) -> Expectation {
     let time = workload.until.elapsed;
     if let Some(replay_spec) = &workload.replay_spec {
@@ -236,8 +236,8 @@ pub fn expected(workload: &Workload, rotates: bool) -> Expectation {
     Expectation { work, time, is_paced: cost.is_paced }
 }
 
-/// Nanoseconds that the I/Os of a segment would have taken on the assumed drive; nothing where they went at a pace of
-/// their own, or where there were none.
+/// Nanoseconds that a segment's I/Os would have taken on the assumed drive; `None` where the workload set the
+/// pace, or without I/Os.
 pub fn assumed_elapsed_ns(segment: &Segment, rotates: bool) -> Option<f64> {
     let workload = &segment.workload;
     if workload.streams.is_empty() || workload.replay_spec.is_some() {
@@ -252,7 +252,7 @@ pub fn assumed_elapsed_ns(segment: &Segment, rotates: bool) -> Option<f64> {
     (!cost.is_paced && elapsed_ns > 0.0).then_some(elapsed_ns)
 }
 
-/// What an I/O of a workload takes on the assumed drive.
+/// What one I/O of a workload takes on the assumed drive.
 struct Cost {
     mean_bytes: f64,
     each_ns: f64,
@@ -289,13 +289,13 @@ impl Cost {
     }
 }
 
-/// Flushes of a stream for each of its I/Os. A write that is durable by itself counts as one with a flush.
+/// Flushes per I/O of a stream. A write that is durable by itself counts as a write with one flush.
 fn flushes_per_io(stream: &Stream) -> f64 {
     let every = |writes: u32| if writes > 0 { 1.0 / f64::from(writes) } else { 0.0 };
     if stream.sync.is_some() { 1.0 } else { every(stream.flush_every).max(every(stream.fsync_every)) }
 }
 
-/// The time that a recording's pace, its bytes and its accesses take at least.
+/// The least time of a replay, by the recording's pace, its bytes and its accesses.
 fn recording_elapsed(replay_spec: &ReplaySpec) -> Nanos {
     let TraceTotals { ios, read_bytes, written_bytes, elapsed, .. } = replay_spec.expected;
     let moved_ns = (read_bytes as f64 + written_bytes as f64) / BYTES_PER_S * 1e9;
@@ -303,7 +303,7 @@ fn recording_elapsed(replay_spec: &ReplaySpec) -> Nanos {
     elapsed.max(Nanos(moved_ns.max(access_ns) as u64))
 }
 
-/// The observation of a probe in a dry run: its result is unknown.
+/// The observation of a probe in a dry run, with an unknown result.
 fn unknown_observation(probe: Probe, after: usize) -> Observation {
     Observation {
         probe,
@@ -316,8 +316,8 @@ fn unknown_observation(probe: Probe, after: usize) -> Observation {
     }
 }
 
-/// The segment of a workload on the assumed drive, or on one that takes a given multiple of its time, without
-/// latencies.
+/// Makes up the segment of a workload, without latencies, on the assumed drive or one that takes a multiple
+/// of its time.
 fn assumed_segment(workload: &Workload, started_at: Nanos, rotates: bool, times_as_long: f64) -> Segment {
     if let Some(replay_spec) = &workload.replay_spec {
         return assumed_replay(workload, replay_spec, started_at);
@@ -349,14 +349,14 @@ fn assumed_segment(workload: &Workload, started_at: Nanos, rotates: bool, times_
     segment
 }
 
-/// What its plan expects of a recording, in the time that its pace, its bytes and its accesses take at least.
+/// Makes up the segment of a replay: the expected totals, in the least time by pace, bytes and accesses.
 fn assumed_replay(workload: &Workload, replay_spec: &ReplaySpec, started_at: Nanos) -> Segment {
     let mut segment = SegmentRecorder::join(vec![SegmentRecorder::default()], workload, Stop::Reached);
     let TraceTotals { ios, read_bytes, written_bytes, trims, .. } = replay_spec.expected;
     let elapsed = recording_elapsed(replay_spec);
     let elapsed = workload.until.elapsed.map_or(elapsed, |bound| elapsed.min(bound));
     (segment.started_at, segment.ended_at) = (started_at, Nanos(started_at.0.saturating_add(elapsed.0)));
-    // The operations of its I/Os are not known: only the bytes matter.
+    // The operations of its I/Os are unknown: only the bytes matter.
     let tally = |op, ios, bytes| Tally { ios, bytes, ..Tally::new(0, op) };
     segment
         .tallies
@@ -365,7 +365,7 @@ fn assumed_replay(workload: &Workload, replay_spec: &ReplaySpec, started_at: Nan
     segment
 }
 
-/// Between the departures of an open pace.
+/// Nanoseconds between departures at an open pace.
 fn pace_ns(workload: &Workload) -> f64 {
     let turns = workload
         .streams
@@ -390,7 +390,7 @@ mod tests {
     use crate::target::Clock;
     use crate::workload::Until;
 
-    /// Runs one workload again and again until it has written enough.
+    /// Repeats one workload until it has written enough.
     struct RepeatProcedure {
         workload: Workload,
         bytes: u64,
@@ -544,7 +544,7 @@ mod tests {
         }
     }
 
-    /// Writes until two passes are alike, five times at most.
+    /// Writes until two passes are alike, at most five times.
     struct UntilSteady(Workload);
 
     impl Procedure for UntilSteady {
@@ -582,8 +582,8 @@ mod tests {
         assert_eq!(DryRun::plan(&reads, &evidence()).unwrap().bytes_written_max, Some(0));
     }
 
-    /// Counts how often it is followed, and whether each step has the number of its place as its seed; where it `finds` its steps by
-    /// itself, it runs one each time.
+    /// Counts its calls, and checks that each step has the seed of its place. With `finds` it finds its steps
+    /// in the evidence, and asks for one at a time.
     struct Followed {
         steps: usize,
         finds: bool,
@@ -639,7 +639,7 @@ mod tests {
                 (dry_run.steps(), dry_run.elapsed),
                 (steps - done, Nanos::from_secs((steps - done) as u64))
             );
-            // Once to assume its steps, and once to see that it has no more.
+            // One call assumes its steps, and one finds that there are no more.
             assert_eq!((dry_run.is_finite, procedure.times.get()), (true, 2));
         }
     }

@@ -1,9 +1,9 @@
 //! What the system knows about a drive without timing I/O: the whole path from a folder to its medium, and
-//! what the medium reports of itself.
+//! what the medium reports.
 //!
-//! Every leaf is a [`Fact`]: a value with its origin, or the reason why it is not known and what would help.
-//! Readers of an older or newer version ignore fields they do not know. Nothing here judges: what a fact
-//! means for speed is decided elsewhere.
+//! Every leaf is a [`Fact`]: a value with its origin, or why it is unknown and what would help. Readers
+//! ignore fields they do not know, so that versions can read each other's facts. Nothing here judges what a
+//! fact means for speed.
 
 pub mod drive;
 pub mod fact;
@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 pub struct Facts {
     /// The machine they were collected on.
     pub machine: Machine,
-    /// From the folder to the medium; below an array come its members, one after the other.
+    /// From the folder down to the medium. The members of an array follow it, one after the other.
     pub stack: Vec<Layer>,
     /// The file system of the folder or file; absent for a block device.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -35,16 +35,16 @@ pub struct Facts {
     /// A sample of the files in the folder, or the file itself; absent for a block device.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub files: Option<Files>,
-    /// What they were read from, if they are of another machine.
+    /// What the facts were read from, if they are of another machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reported: Option<Reported>,
 }
 
-/// What facts of another machine were read from: what programs printed there.
+/// Outputs of programs on another machine, from which facts were read.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Reported {
-    /// Outputs that were read.
+    /// Outputs that were recognized.
     pub sources: Vec<ReportedSource>,
     /// Texts in which no output was recognized.
     pub unread: Vec<String>,
@@ -52,19 +52,19 @@ pub struct Reported {
     pub missing: Vec<MissingOutput>,
 }
 
-/// One output.
+/// One recognized output.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ReportedSource {
-    /// The text that it is in.
+    /// The text that contains it.
     pub file: String,
-    /// Where it begins, from 1.
+    /// The line where it begins, from 1.
     pub line: u64,
-    /// What printed it: `smartctl`, `lsblk` …
+    /// The program that printed it: `smartctl`, `lsblk` …
     pub program: String,
 }
 
-/// An output that is not there.
+/// An output that was not given.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MissingOutput {
@@ -80,12 +80,12 @@ pub fn is_in_memory(kind: &str) -> bool {
 }
 
 impl Facts {
-    /// The lowest layer that is known to block TRIM. Those above report what it reports.
+    /// The lowest layer known to block TRIM. Layers above it report the same.
     pub fn trim_blocked_by(&self) -> Option<&Layer> {
         self.stack.iter().rev().find(|layer| layer.takes_trim.value() == Some(&false))
     }
 
-    /// Whether all of it lies in memory: the lowest layer is that, or a file system that holds its files there.
+    /// Whether the target is in memory: its lowest layer is memory, or a file system that keeps its files there.
     pub fn is_memory(&self) -> bool {
         self.stack.last().is_some_and(|lowest| match lowest.kind {
             LayerKind::Memory => true,
@@ -94,7 +94,7 @@ impl Facts {
         })
     }
 
-    /// Share, in 0..1, of a file or of the file of a loop device that lies in holes.
+    /// Share, in 0..1, of a file or of a loop device's file that lies in holes.
     pub fn hole_share(&self) -> Option<f64> {
         let of_file = self.files.as_ref().map(|files| (&files.hole_bytes, &files.bytes));
         let of_loops =
@@ -103,8 +103,8 @@ impl Facts {
         shares.filter_map(|(holes, bytes)| Some(holes.get()? as f64 / bytes.get()?.max(1) as f64)).next()
     }
 
-    /// The drive at the bottom, if its own speed shows through: one whole real drive, without a layer that answers for it, and not
-    /// in a virtual machine, which may give its disks any name.
+    /// The drive at the bottom, if its own speed shows through: one whole real drive, with no layer that
+    /// answers for it. A virtual machine has none, because it may give its disks any name.
     pub fn plain_drive(&self) -> Option<&Drive> {
         let [drive] = self.drives.as_slice() else { return None };
         let is_in_virtual_machine = self.machine.virtual_machine.value().is_some_and(Option::is_some);
@@ -112,13 +112,13 @@ impl Facts {
         (!is_in_virtual_machine && drive.is_real() && passes).then_some(drive)
     }
 
-    /// The layers of this kind, from the top.
+    /// The layers of this kind, from the top down.
     pub fn layers_of(&self, kind: LayerKind) -> impl Iterator<Item = &Layer> {
         self.stack.iter().filter(move |layer| layer.kind == kind)
     }
 }
 
-/// Properties that limit which facts can be known, and how a drive can be judged.
+/// Properties of the machine that limit which facts can be known and how a drive can be judged.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Machine {
@@ -128,10 +128,10 @@ pub struct Machine {
     /// Whether the facts were collected as root.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub root: Fact<bool>,
-    /// Whether this is a container, which sees only part of its host; the word is its kind.
+    /// The kind of container, which sees only part of its host; none outside of a container.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub container: Fact<Option<String>>,
-    /// The kind of virtual machine, as its firmware reports; none on a real one.
+    /// The kind of virtual machine, as its firmware reports; none on a real machine.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub virtual_machine: Fact<Option<String>>,
     /// Maker and model of the computer or board.
@@ -149,10 +149,10 @@ pub struct Files {
     /// Files in the sample.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub files: Fact<u64>,
-    /// Bytes of them.
+    /// Their bytes.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub bytes: Fact<u64>,
-    /// Bytes of them that lie in a hole, and are read without the drive.
+    /// Those of their bytes that lie in holes, which are read without the drive.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub hole_bytes: Fact<u64>,
     /// Whether there are more files than were examined.
@@ -161,25 +161,25 @@ pub struct Files {
     /// Files whose extents were queried.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub files_mapped: Fact<u64>,
-    /// Their extents beyond the first of each file, per MiB: what defragmentation can join.
+    /// Extents beyond the first of each file, per MiB: what defragmentation can join.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub extents_per_mib: Fact<f64>,
     /// Extents of the most fragmented file.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub extents_max: Fact<u64>,
-    /// Time since the content last changed (mtime): the 10th percentile.
+    /// Time since the content last changed (mtime): 10th percentile.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub content_age_s_p10: Fact<u64>,
-    /// The median.
+    /// Time since the content last changed: median.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub content_age_s_p50: Fact<u64>,
-    /// The 90th percentile.
+    /// Time since the content last changed: 90th percentile.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub content_age_s_p90: Fact<u64>,
-    /// Time since the file last changed in any way (ctime), which no program can set back: the median.
+    /// Time since the file last changed in any way (ctime, which no program can set back): median.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub inode_age_s_p50: Fact<u64>,
-    /// The 90th percentile.
+    /// Time since the file last changed in any way: 90th percentile.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub inode_age_s_p90: Fact<u64>,
 }

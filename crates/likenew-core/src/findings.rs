@@ -1,5 +1,5 @@
-//! What a procedure concludes: a summary, answers, tables, series, and what of it fits one screen; and how a number is read
-//! from findings that were kept.
+//! What a procedure concludes: summary, answers, tables, series, and what of it fits one screen. Also
+//! readings of the kernel's counters, as `likenew watch` shows them.
 
 use std::sync::Arc;
 
@@ -9,10 +9,10 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::stat::Stat;
 use crate::units::Nanos;
 
-/// One row of a table: its columns from left to right, the unit at the end of each key.
+/// One row of a table: its columns from left to right; each key ends with its unit.
 pub type Row = serde_json::Map<String, serde_json::Value>;
 
-/// A row from its columns, left to right: `row! { test: name, bytes_per_s }`. A column is declared nowhere else.
+/// Makes a row from its columns, left to right: `row! { test: name, bytes_per_s }`. A column is declared nowhere else.
 #[macro_export]
 macro_rules! row {
     ($($key:ident $(: $value:expr)?),+ $(,)?) => {{
@@ -27,7 +27,7 @@ macro_rules! row {
 /// A value as a cell.
 ///
 /// # Panics
-/// It is no plain value: a bug.
+/// The value is not plain: a bug.
 pub fn cell(value: impl Serialize) -> serde_json::Value {
     serde_json::to_value(value).expect("a cell is a plain value")
 }
@@ -38,12 +38,12 @@ pub fn cell(value: impl Serialize) -> serde_json::Value {
 pub enum Shape {
     /// Points joined by a line.
     Line,
-    /// One bar a point.
+    /// One bar for each point.
     Bars,
-    /// Points alone.
+    /// Only points.
     Scatter,
-    /// A matrix of cells: each line is a row, each of its points `[category, value]` a cell. A cell without a point
-    /// is empty. `y` says what the values are; its scale is that of the shades.
+    /// A matrix: each line is a row, and each of its points `[category, value]` is a cell. A cell without a
+    /// point is empty. `y` describes the values; its scale is the scale of the shades.
     Heat,
 }
 
@@ -51,7 +51,7 @@ pub enum Shape {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Scale {
-    /// Equal steps are equally far apart.
+    /// Equal differences are equally far apart.
     #[default]
     Linear,
     /// Equal ratios are equally far apart.
@@ -71,10 +71,10 @@ pub struct Axis {
     pub label: String,
     /// `bytes`, `bytes/s`, `ns`, `1/s`, or empty for plain counts and categories.
     pub unit: String,
-    /// How the procedure wants it drawn. Where a number is not above 0, a logarithmic axis is drawn linear.
+    /// The scale that the procedure wants. A logarithmic axis with a number that is not above 0 is drawn linear.
     #[serde(default, skip_serializing_if = "Scale::is_linear")]
     pub scale: Scale,
-    /// Where it begins and ends, in its unit, if that is not where its values do.
+    /// Its ends in its unit, where they are not those of its values.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ends: Option<[u64; 2]>,
 }
@@ -92,7 +92,7 @@ impl Axis {
         self
     }
 
-    /// The same axis from here to there, in its unit, whatever its values are.
+    /// The same axis with fixed ends, in its unit.
     #[must_use]
     pub fn from_to(mut self, ends: [u64; 2]) -> Self {
         self.ends = Some(ends);
@@ -107,7 +107,7 @@ pub struct Line {
     pub name: String,
     /// `[x, y]` in the units of the axes.
     pub points: Vec<[f64; 2]>,
-    /// `[x, low, high]`: the interval around the line, where one is known.
+    /// The interval around the line as `[x, low, high]`, where one is known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub band: Vec<[f64; 3]>,
 }
@@ -118,7 +118,7 @@ impl Line {
         Self { name: name.into(), points, band: Vec::new() }
     }
 
-    /// The same line with the interval around it: `[x, low, high]` in the order of its points.
+    /// The same line with the interval around it: `[x, low, high]` in the order of the points.
     #[must_use]
     pub fn band(mut self, band: Vec<[f64; 3]>) -> Self {
         self.band = band;
@@ -126,10 +126,10 @@ impl Line {
     }
 }
 
-/// A labeled place on the x axis.
+/// A labeled position on the x axis.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Mark {
-    /// Its place.
+    /// Its position.
     pub x: f64,
     /// Its label.
     pub label: String,
@@ -144,12 +144,12 @@ pub struct Series {
     pub shape: Shape,
     /// The horizontal axis.
     pub x: Axis,
-    /// The vertical axis; of a heat map, what its cells hold.
+    /// The vertical axis; for a heat map, the values of its cells.
     pub y: Axis,
     /// What the rows of a heat map are, in words; empty for other shapes.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub rows: String,
-    /// Names of the places 0, 1, 2 … on an x axis of categories; empty on an axis of numbers.
+    /// Names of the positions 0, 1, 2 … on an x axis of categories; empty on an axis of numbers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub categories: Vec<String>,
     /// The lines, bars or points.
@@ -157,7 +157,7 @@ pub struct Series {
     /// The marks.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub marks: Vec<Mark>,
-    /// What a mark is, as a legend names it where marks are too many for their labels; empty where they are few.
+    /// The legend's name for marks when they are too many for labels; empty when they are few.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub mark_name: String,
 }
@@ -178,14 +178,14 @@ impl Series {
         }
     }
 
-    /// Sets what the rows of a heat map are.
+    /// Says what the rows of a heat map are.
     #[must_use]
     pub fn rows(mut self, rows: impl Into<String>) -> Self {
         self.rows = rows.into();
         self
     }
 
-    /// Names the places of the x axis.
+    /// Names the positions on an x axis of categories.
     #[must_use]
     pub fn categories(mut self, categories: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.categories.extend(categories.into_iter().map(Into::into));
@@ -206,7 +206,7 @@ impl Series {
         self
     }
 
-    /// Sets what a mark is.
+    /// Sets the legend's name for marks.
     #[must_use]
     pub fn mark_name(mut self, name: impl Into<String>) -> Self {
         self.mark_name = name.into();
@@ -220,16 +220,16 @@ pub struct Findings {
     /// What was found, in one or two sentences.
     #[serde(default)]
     pub summary: String,
-    /// Most important first.
+    /// Answers, most important first.
     pub answers: Vec<Answer>,
-    /// What of it is shown on one screen.
+    /// What the first screen shows.
     #[serde(default)]
     pub overview: Overview,
-    /// By name, in the order in which they are read: first what answers the question, then what that rests on.
+    /// Tables by name, in reading order: first what answers the question, then what supports it.
     pub tables: IndexMap<String, Vec<Row>>,
-    /// By name, in the order of presentation.
+    /// Series by name, in the order of presentation.
     pub series: IndexMap<String, Series>,
-    /// Whether the run ended before its procedure had enough: it can be resumed, and is no baseline.
+    /// Whether the run ended before its procedure had measured enough: it can be resumed, and is no baseline.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_interrupted: bool,
 }
@@ -257,21 +257,21 @@ pub enum Standing {
     Good,
     /// A problem: makes the exit code 10.
     Problem,
-    /// Not decided by what was measured.
+    /// The measurement does not decide it.
     Unknown,
-    /// A measurement or a property, neither good nor bad.
+    /// A measurement or property, neither good nor bad.
     Info,
 }
 
-/// A number with the interval it can be trusted to.
+/// A number, and how far off it may be, as an interval.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
     /// The best single value.
     pub value: f64,
-    /// Lower end of the interval; minus infinity where nothing bounds it, which JSON spells `null`.
+    /// Lower end of the interval; minus infinity where it is open, which JSON spells `null`.
     #[serde(deserialize_with = "open_below")]
     pub low: f64,
-    /// Upper end of the interval; infinity where nothing bounds it.
+    /// Upper end of the interval; infinity where it is open.
     #[serde(deserialize_with = "open_above")]
     pub high: f64,
     /// `bytes/s`, `ns`, `1` …
@@ -373,11 +373,11 @@ impl Action {
     }
 }
 
-/// The answer to one question, and what it rests on.
+/// The answer to one question, and what supports it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Answer {
-    /// Stable name for programs, such as `sequential_write`; two answers of one run may share it where they answer the
-    /// same question of two things.
+    /// Stable name for programs, such as `sequential_write`. Answers of one run to the same question about
+    /// two things may share it.
     pub id: String,
     /// What was asked, as a noun phrase of a few words: `Sequential write`.
     pub question: String,
@@ -387,7 +387,7 @@ pub struct Answer {
     pub standing: Standing,
     /// The number behind it, if there is one.
     pub estimate: Option<Estimate>,
-    /// What it rests on, in sentences.
+    /// What supports it, in sentences.
     pub evidence: Vec<String>,
     /// What limits it, in sentences.
     pub caveats: Vec<String>,
@@ -396,7 +396,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// What the id of an answer that names a cause begins with.
+    /// The prefix of the id of an answer that names a cause.
     pub const CAUSE_PREFIX: &str = "cause_";
 
     /// Whether it names the cause of a problem.
@@ -404,7 +404,7 @@ impl Answer {
         self.standing == Standing::Problem && self.id.starts_with(Self::CAUSE_PREFIX)
     }
 
-    /// An answer with neither number nor evidence yet.
+    /// An answer without number or evidence.
     pub fn new(
         id: impl Into<String>,
         question: impl Into<String>,
@@ -443,7 +443,7 @@ impl Answer {
         Self::new(id, question, answer, Standing::Info)
     }
 
-    /// Adds the number behind it, if there is one. An end of its interval that is no number is open.
+    /// Adds the number behind it, if it is finite. An end of the interval that is not finite is open.
     #[must_use]
     pub fn estimate(mut self, value: f64, low: f64, high: f64, unit: &str) -> Self {
         let low = if low.is_finite() { low } else { f64::NEG_INFINITY };
@@ -474,19 +474,19 @@ impl Answer {
     }
 }
 
-/// Whether the first screen begins with the summary or with the table.
+/// What the first screen begins with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Lead {
     /// The summary first.
     #[default]
     Summary,
-    /// The table first, and of the answers only those that are a problem or unknown, or that are named: for procedures whose
-    /// answer is the table itself.
+    /// The table first, for procedures whose answer is the table itself. Of the answers, only problems,
+    /// unknowns and those in [`Overview::answers`] are shown.
     Table,
 }
 
-/// The first screen.
+/// What the first screen shows.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Overview {
@@ -498,7 +498,7 @@ pub struct Overview {
     /// The table that answers the question.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub table: Option<OverviewTable>,
-    /// The series that is drawn if it fits the screen.
+    /// The series that is drawn if it fits on the screen.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub series: Option<String>,
 }
@@ -506,14 +506,14 @@ pub struct Overview {
 /// A small table of text.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct OverviewTable {
-    /// What stands above each column.
+    /// The heading of each column.
     pub headings: Vec<String>,
-    /// The rows, most important first: where not all fit, the last are left out.
+    /// The rows, most important first; where not all fit, the last are left out.
     pub rows: Vec<OverviewRow>,
 }
 
 impl OverviewTable {
-    /// A table without rows yet.
+    /// A table without rows.
     pub fn new(headings: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self { headings: headings.into_iter().map(Into::into).collect(), rows: Vec::new() }
     }
@@ -523,7 +523,7 @@ impl OverviewTable {
         self.push_with_share(cells, None);
     }
 
-    /// Adds a row that ends with a bar: a share of 1 fills it.
+    /// Adds a row that ends with a bar, which a share of 1 fills.
     pub fn push_with_share(
         &mut self,
         cells: impl IntoIterator<Item = impl Into<String>>,
@@ -535,22 +535,22 @@ impl OverviewTable {
     }
 }
 
-/// A row of it.
+/// A row of the first screen's table.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct OverviewRow {
-    /// One for each heading.
+    /// One cell for each heading.
     pub cells: Vec<String>,
-    /// The length of the bar at its end, 1 for a full one.
+    /// The length of the bar at its end; 1 is a full bar.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub share: Option<f64>,
 }
 
-/// Every drive that was there when the counters were read.
+/// Every drive present when the counters were read.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reading {
     /// When, on the reader's clock.
     pub at: Nanos,
-    /// In no particular order, each name once.
+    /// The drives in no particular order, each name once.
     pub drives: Vec<DriveReading>,
 }
 
@@ -559,36 +559,36 @@ pub struct Reading {
 pub struct DriveReading {
     /// The kernel's name for it: `sda`, `nvme0n1p2`, `dm-0`.
     pub name: String,
-    /// Distinguishes it from an earlier drive of the same name; 0 from kernels before 5.15.
+    /// Distinguishes it from an earlier drive of the same name; 0 on kernels before 5.15.
     pub instance: u64,
     /// When exactly its counters were read, on the reader's clock.
     pub at: Nanos,
-    /// What was counted until then.
+    /// Its counters at that time.
     pub stat: Stat,
     /// Reads and writes in flight, where the kernel counts them separately.
     pub in_flight: Option<[u64; 2]>,
     /// Degrees Celsius, where its driver reports them.
     pub temperature_c: Option<f64>,
-    /// What changes seldom.
+    /// What rarely changes.
     pub facts: Arc<DriveFacts>,
 }
 
-/// What is known of a drive without asking it.
+/// What is known of a drive without sending it a command.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DriveFacts {
-    /// As it is given to a command: `/dev/sda`.
+    /// Its path, as given to a command: `/dev/sda`.
     pub path: String,
     /// What kind of device it is.
     pub role: Role,
-    /// Maker and model; of a layer its own name, of a loop device its file.
+    /// Maker and model; for a layer its own name, for a loop device its file.
     pub model: Option<String>,
-    /// Its size in bytes; 0 where no medium is in it.
+    /// Its size in bytes; 0 without a medium.
     pub capacity_bytes: u64,
-    /// Where it, or a layer on it, is mounted, or that it is swap.
+    /// Where it or a layer on it is mounted, or that it is swap.
     pub used_by: Vec<String>,
-    /// The layers below and above it, itself included, from the bottom.
+    /// The layers below and above it, including itself, from the bottom.
     pub stack: Vec<Layer>,
-    /// More, as name and value: bus, scheduler, depth of the queue, write cache …
+    /// Further facts as name and value: bus, scheduler, depth of the queue, write cache …
     pub facts: Vec<(String, String)>,
     /// What limits the trust in its counters, in sentences.
     pub caveats: Vec<String>,
@@ -600,18 +600,18 @@ pub enum Role {
     /// A drive, real or of a virtual machine.
     #[default]
     Drive,
-    /// A part of one.
+    /// A partition of a drive.
     Partition,
-    /// Built on others: device mapper, RAID.
+    /// Built on other devices: device mapper, RAID.
     Layer,
-    /// A file (loop) or memory (ram, zram) that looks like one.
+    /// A file (loop) or memory (ram, zram) presented as a drive.
     Virtual,
 }
 
-/// One line of what carries what.
+/// One layer of a stack, as a line of text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layer {
-    /// How many are below it.
+    /// How many layers are below it.
     pub level: u16,
     /// The kernel's name.
     pub name: String,

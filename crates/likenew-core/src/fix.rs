@@ -1,4 +1,4 @@
-//! A fix: what is done to a drive to make it fast again, other than overwriting it, and its result.
+//! Fixes, which make a drive fast again by other means than overwriting it, and their results.
 
 use crate::facts::Fact;
 use serde::{Deserialize, Serialize};
@@ -7,57 +7,57 @@ use crate::counters::DiscardCounters;
 use crate::units::Nanos;
 use crate::wording;
 
-/// Data that was rewritten on trial has to be read at least so many times as fast, or the rest is not rewritten. Chosen: less
-/// is not worth the wear.
+/// Least speedup of reads in a trial for which the rest of the data is rewritten, too. Chosen: less is not
+/// worth the wear.
 pub const REWRITE_GAIN_MIN: f64 = 1.15;
 
 /// The kind of fix.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fix {
-    /// TRIM for everything that the file system on it has free.
+    /// TRIM for all free space of the target's file system.
     TrimFree,
-    /// TRIM for everything on the disk below that none of its partitions covers.
+    /// TRIM for all space of the disk below that no partition covers.
     DiscardUnused,
-    /// The data of these pieces is rewritten in place and stays the same.
+    /// Rewrites the data of these pieces in place, unchanged.
     Refresh {
-        /// Without overlaps, ordered by address.
+        /// Ordered by address, without overlaps.
         pieces: Vec<AddressRange>,
     },
-    /// The owner's files that are older than 30 days are rewritten in place and stay the same.
+    /// Rewrites the owner's files that are older than 30 days in place, unchanged.
     RefreshFiles {
-        /// Only those that are read more slowly than this, in bytes a second.
+        /// Only files that are read more slowly than this, in bytes a second.
         slower_than_bytes_per_s: f64,
     },
-    /// All that these pieces hold is rewritten in place, however fast it is read, and stays the same: data that was written in
+    /// Rewrites everything in these pieces in place, unchanged, however fast it is read: data written in
     /// address order becomes stale in whole erase blocks.
     Rewrite {
-        /// They do not overlap, and lie in order.
+        /// Ordered by address, without overlaps.
         pieces: Vec<AddressRange>,
-        /// How.
+        /// Limits of the rewrite.
         #[serde(default)]
         settings: RewriteSettings,
     },
-    /// All of the owner's files are rewritten in place, in the order in which they lie on the drive, and stay the same.
+    /// Rewrites all of the owner's files in place, unchanged, in the order in which they lie on the drive.
     RewriteFiles {
-        /// How.
+        /// Limits of the rewrite.
         #[serde(default)]
         settings: RewriteSettings,
-        /// Only those that begin at this byte of the drive or behind it: the others were rewritten before.
+        /// Only files that begin at or after this byte of the drive: earlier ones were rewritten before.
         #[serde(default)]
         from: u64,
     },
-    /// TRIM for everything, so that the drive holds nothing any more.
+    /// TRIM for everything, which leaves the drive empty.
     Discard,
-    /// The drive is asked to format itself, so that it holds nothing any more.
+    /// A command to format the drive, which leaves it empty.
     Format {
-        /// By discarding its encryption key instead of erasing its flash.
+        /// Whether to discard the encryption key instead of erasing the flash.
         crypto: bool,
     },
 }
 
 impl Fix {
-    /// What a progress bar calls it.
+    /// Its name in a progress bar.
     pub fn name(&self) -> &'static str {
         match self {
             Self::TrimFree => wording::TRIM_FREE_SPACE,
@@ -71,7 +71,7 @@ impl Fix {
         }
     }
 
-    /// Bytes that it writes at most, where that is known beforehand.
+    /// Most bytes that it writes, where that is known beforehand.
     pub fn bytes_written(&self) -> u64 {
         match self {
             Self::Refresh { pieces } | Self::Rewrite { pieces, .. } => {
@@ -87,11 +87,11 @@ impl Fix {
     }
 }
 
-/// How everything is rewritten.
+/// Limits of a rewrite.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RewriteSettings {
-    /// Bytes a second at most; without a limit, as fast as the drive goes.
+    /// Most bytes a second; without a limit, as fast as the drive goes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes_per_s_max: Option<u64>,
 }
@@ -105,41 +105,41 @@ pub struct AddressRange {
     pub bytes: u64,
 }
 
-/// Its result.
+/// The result of a fix.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FixReport {
-    /// Bytes that it was done for: trimmed or rewritten.
+    /// Bytes that were trimmed or rewritten.
     pub bytes: u64,
     /// Bytes that were written to the drive.
     pub bytes_written: u64,
-    /// What was left out.
+    /// Ranges that were left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub skips: Vec<SkippedRange>,
     /// How long it took.
     pub elapsed: Nanos,
-    /// Time of it in which nothing was done, because other programs used the drive.
+    /// Part of that time in which the fix paused, because other programs used the drive.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub paused: Nanos,
     /// Write speeds in address order, where everything was rewritten; empty otherwise.
     #[serde(default, skip_serializing_if = "WriteSpeeds::is_empty")]
     pub write_speeds: WriteSpeeds,
-    /// How far the system's discard counters moved in that time, from the topmost device down; discards of
-    /// other programs included.
+    /// How far the system's discard counters moved in that time, from the topmost device down, including
+    /// discards by other programs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub discard_counters: Vec<DiscardCounters>,
-    /// What samples read back afterwards, where everything was to be erased.
+    /// What samples hold afterward, where everything was to be erased.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_back: Option<ReadBackCounts>,
     /// How it ended.
     #[serde(default, skip_serializing_if = "FixEnd::is_complete")]
     pub end: FixEnd,
-    /// Where files begin that are still to be rewritten, in bytes of the drive, if it was stopped before them.
+    /// Where the files that are still to be rewritten begin, in bytes of the drive, if the fix was stopped before them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stopped_at: Option<u64>,
 }
 
 impl FixReport {
-    /// Adds bytes that were left out, to those that were left out for the same reason.
+    /// Adds bytes that were left out to those left out for the same reason.
     pub fn skip(&mut self, bytes: u64, reason: impl Into<String>) {
         let reason = reason.into();
         match self.skips.iter_mut().find(|left| left.reason == reason) {
@@ -153,36 +153,36 @@ fn is_zero(span: &Nanos) -> bool {
     *span == Nanos::ZERO
 }
 
-/// Bytes that were written one after the other, and how long only their writing took.
+/// Bytes that were written one after the other, and how long their writing alone took.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WriteSpeed {
     /// Bytes written.
     pub bytes: u64,
-    /// Time in which they were written and flushed, without the time for reads, for the journal and for pauses.
+    /// Time to write and flush them, without reads, the journal and pauses.
     pub elapsed: Nanos,
 }
 
 impl WriteSpeed {
-    /// Bytes a second; none where no time was measured.
+    /// Bytes a second; `None` if no time was measured.
     pub fn bytes_per_s(&self) -> Option<f64> {
         (self.elapsed > Nanos::ZERO).then(|| self.bytes as f64 / self.elapsed.as_secs_f64())
     }
 }
 
-/// The speed of writing against bytes written, in at most [`WriteSpeeds::POINTS_MAX`] points.
+/// Write speed over bytes written, in at most [`WriteSpeeds::POINTS_MAX`] points.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct WriteSpeeds(Vec<WriteSpeed>);
 
 impl WriteSpeeds {
-    /// Neighbors are joined in twos beyond this.
+    /// Most points; with more, neighbors are joined in pairs.
     pub const POINTS_MAX: usize = 128;
-    /// A point holds at least this, in bytes: enough for flushes and collections to even out (assumed).
+    /// Fewest bytes of a point: enough for flushes and garbage collection to even out (assumed).
     const POINT_BYTES_MIN: u64 = 16 << 20;
 
-    /// Adds what was written next; what took time and wrote nothing, such as a flush, belongs to what was written before.
+    /// Adds what was written next. Time without bytes, such as a flush, belongs to what was written before.
     pub fn add(&mut self, bytes: u64, elapsed: Nanos) {
-        // The first point is as wide as any that is complete.
+        // The first point is as wide as any complete point.
         let width = self.0.first().map_or(0, |first| first.bytes).max(Self::POINT_BYTES_MIN);
         match self.0.last_mut() {
             Some(last) if last.bytes < width || bytes == 0 => {
@@ -209,7 +209,7 @@ impl WriteSpeeds {
         &self.0
     }
 
-    /// All of it in bytes a second; none where nothing was written.
+    /// Overall speed in bytes a second; `None` if nothing was written.
     pub fn bytes_per_s(&self) -> Option<f64> {
         self.0.iter().copied().reduce(Self::joined)?.bytes_per_s()
     }
@@ -224,7 +224,7 @@ pub enum FixEnd {
     Complete,
     /// It was interrupted, and continues when the run is resumed.
     Stopped,
-    /// The drive failed; it is not tried again.
+    /// The drive failed; the fix is not tried again.
     Failed,
 }
 
@@ -234,27 +234,27 @@ impl FixEnd {
     }
 }
 
-/// What 4 KiB blocks spread over a drive hold afterward, the first and the last among them.
+/// What 4 KiB blocks spread over a drive hold afterward, including its first and its last block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReadBackCounts {
-    /// Blocks that held data, and hold the same.
+    /// Blocks that held data and still hold the same.
     pub same: u64,
-    /// Blocks that held data, and hold nothing but zeros or ones now.
+    /// Blocks that held data and now hold only zeros or ones.
     pub blank: u64,
-    /// Blocks that held data, and hold other data now.
+    /// Blocks that held data and now hold other data.
     pub changed: u64,
     /// Blocks that cannot be read now.
     pub unreadable: u64,
-    /// Blocks that held nothing before, and so prove nothing.
+    /// Blocks that were empty before, and so prove nothing.
     pub empty: u64,
 }
 
-/// A part that was left as it was.
+/// A part that was left unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SkippedRange {
-    /// Its bytes, of the drive or of files.
+    /// Its bytes, on the drive or in files.
     pub bytes: u64,
-    /// A clause without a full stop.
+    /// The reason, as a clause without a full stop.
     pub reason: String,
 }
 
@@ -302,24 +302,24 @@ impl ActionKind {
         Self::AtaSanitize,
     ];
 
-    /// Whether the drive itself erases: such a command cannot be stopped, and a failure in it may cost the drive.
+    /// Whether the drive itself erases. Such a command cannot be stopped, and its failure may cost the drive.
     pub fn is_drive_command(self) -> bool {
         matches!(self, Self::NvmeFormat | Self::NvmeSanitize | Self::AtaSecureErase | Self::AtaSanitize)
     }
 
-    /// Whether everything on the device is lost by it.
+    /// Whether it destroys everything on the device.
     pub fn destroys(self) -> bool {
         self.is_drive_command() || matches!(self, Self::Discard | Self::Overwrite)
     }
 }
 
-/// What is known beforehand.
+/// Which actions are possible on a drive, and what prevents the others.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Feasibility {
     /// What prevents an action, or has to be known first.
     pub objections: Vec<Objection>,
-    /// What the drive could do by itself but Likenew never asks for, with the commands to type.
+    /// What the drive could do by itself but Likenew never requests, with the commands to type.
     pub manual_steps: Vec<ManualStep>,
     /// Bytes of the disk below a folder that no partition covers and that could be discarded; not queried for
     /// other targets.
@@ -327,18 +327,18 @@ pub struct Feasibility {
     /// Bytes of the owner's files in a folder that could be rewritten in place; not queried for other targets.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub file_bytes: Fact<u64>,
-    /// Of those, bytes of the files that have lain there for so long that they may be old data.
+    /// Those of `file_bytes` whose files were left unchanged for so long that they may be old data.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub old_file_bytes: Fact<u64>,
 }
 
 impl Feasibility {
-    /// What prevents an action, if anything does.
+    /// The objection that forbids an action, if there is one.
     pub fn objection_to(&self, action: ActionKind) -> Option<&Objection> {
         self.objections_to(action).find(|objection| objection.forbids)
     }
 
-    /// What has to be known before an action.
+    /// What to know before an action.
     pub fn warnings(&self, action: ActionKind) -> impl Iterator<Item = &Objection> {
         self.objections_to(action).filter(|objection| !objection.forbids)
     }

@@ -1,8 +1,8 @@
-//! Files that a user names, or that a user can change, read whole into bounded memory.
+//! Reads files that users name or can change, whole and into bounded memory.
 //!
-//! All such files are read by [`read`], [`read_text`], [`read_stream`] or [`next_line`]: a folder, a device
-//! or a named pipe in place of a file is refused before it is opened, and a file larger than its kind can be is
-//! refused before it is read. Traces are read as a stream, and have limits of their own.
+//! [`read`], [`read_text`], [`read_stream`] and [`next_line`] read all such files. They refuse a folder,
+//! device or named pipe before opening it, and a file too large for its kind before reading it. Traces are
+//! read as streams, with limits of their own.
 
 use std::fs::{self, File, FileType};
 use std::io::{self, BufRead, Read};
@@ -15,58 +15,58 @@ use crate::units::amount;
 /// A kind of file, and how large one can be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileKind {
-    /// As messages call it, with its article.
+    /// Its name in messages, with its article.
     pub name: &'static str,
-    /// Larger ones are refused.
+    /// Most bytes; larger files are refused.
     pub bytes_max: u64,
 }
 
-/// A plan: a command's has some kilobytes. A parser may need 100 times the size of a file in memory.
+/// A plan: those of commands have some kilobytes. A parser may need 100 times a file's size in memory.
 pub const PLAN: FileKind = FileKind { name: "a plan", bytes_max: 4 << 20 };
-/// The file of a simulated drive: the largest of the catalog has 5 KB.
+/// The file of a simulated drive: the largest in the catalog has 5 KB.
 pub const DRIVE: FileKind = FileKind { name: "a drive's file", bytes_max: 1 << 20 };
-/// A saved simulated drive: two maps of the 244 million pages of 1 TB, 8 bytes each, are 4 GiB.
+/// A saved simulated drive: for 1 TB, two maps of 244 million pages at 8 bytes each are 4 GiB.
 pub const SNAPSHOT: FileKind = FileKind { name: "a saved drive", bytes_max: 8 << 30 };
-/// The file of an application: the library's largest has 2 KB.
+/// The file of an application: the largest in the library has 2 KB.
 pub const APPLICATION: FileKind = FileKind { name: "an application's file", bytes_max: 1 << 20 };
-/// What fio writes: a job with all bins of its histograms takes some 100 KB.
+/// Output of fio: a job with all bins of its histograms takes some 100 KB.
 pub const FIO_RESULT: FileKind = FileKind { name: "a result of fio", bytes_max: 64 << 20 };
-/// What a program prints: a kernel's log has some megabytes.
+/// Output of a program: a kernel's log has some megabytes.
 pub const OUTPUT: FileKind = FileKind { name: "a program's output", bytes_max: 64 << 20 };
-/// What a server writes beside an image: three lines.
+/// The label that a server writes beside an image: three lines.
 pub const LABEL: FileKind = FileKind { name: "an image's label", bytes_max: 64 << 10 };
-/// A secret of a server: one line, of which no more is read.
+/// A secret of a server: one line, and no more is read.
 pub const SECRET: FileKind = FileKind { name: "a file with a secret", bytes_max: 4 << 10 };
-/// What was measured, and on what machine: some kilobytes.
+/// What was measured on which machine: some kilobytes.
 pub const MACHINE: FileKind = FileKind { name: "a machine's record", bytes_max: 4 << 20 };
-/// What was concluded: tables and curves.
+/// What a run concluded: tables and curves.
 pub const FINDINGS: FileKind = FileKind { name: "a file of findings", bytes_max: 64 << 20 };
-/// Types of drives behind controllers and bridges: 100 bytes each.
+/// Device types of drives behind controllers and bridges: 100 bytes each.
 pub const DEVICE_TYPES: FileKind = FileKind { name: "a file of types", bytes_max: 1 << 20 };
-/// A line of a run: the 65,536 samples that a workload can keep, of some 100 bytes each, are 7 MB.
+/// A line of a run: the 65,536 samples that a workload can keep, at some 100 bytes each, are 7 MB.
 pub const RECORD: FileKind = FileKind { name: "a line of a run", bytes_max: 64 << 20 };
-/// All lines of a run: 20,000 workloads, beyond which no plan is started, of 40 KB. Parsed, they take a few
-/// times as much memory.
+/// All lines of a run: at most 20,000 workloads (no longer plan is started) of 40 KB each. Parsed, they take
+/// a few times as much memory.
 pub const RECORDS: FileKind = FileKind { name: "a file of a run", bytes_max: 1 << 30 };
-/// The notes of a watch, which are read one after the other. A reading of ten drives is 2 KB.
+/// The notes of a watch, read one after the other. A reading of ten drives takes 2 KB.
 pub const NOTES: FileKind = FileKind { name: "a file of notes", bytes_max: 4 << 30 };
-/// What a run says of itself while it is under way: three lines.
+/// What a run notes about itself while it is under way: three lines.
 pub const LIVE_NOTE: FileKind = FileKind { name: "a note of a run", bytes_max: 64 << 10 };
-/// The log of a run, which is read line by line.
+/// The log of a run, read line by line.
 pub const LOG: FileKind = FileKind { name: "a log", bytes_max: u64::MAX };
-/// Lines of a run at most: the workloads at which a dry run ends, and as many probes and interruptions again,
-/// with room to spare.
+/// Most lines of a run: the workloads at which a dry run ends, as many probes and interruptions again, and
+/// room to spare.
 pub const RECORD_LINES_MAX: usize = 50_000;
 
-/// A trace, which is read as a stream.
+/// A trace, read as a stream.
 pub const TRACE: FileKind = FileKind { name: "a trace", bytes_max: u64::MAX };
-/// A file of samples, which is read in groups.
+/// A file of samples, read in groups.
 pub const SAMPLES: FileKind = FileKind { name: "a file of samples", bytes_max: u64::MAX };
 
 /// Why a file was not read. The message does not name the file, which the caller knows.
 #[derive(Debug, thiserror::Error)]
 pub enum InputError {
-    /// Something else is there.
+    /// Something other than an ordinary file is there.
     #[error("it is {actual}, and {} is an ordinary file", kind.name)]
     NotAFile {
         /// What is there.
@@ -74,13 +74,13 @@ pub enum InputError {
         /// What was expected.
         kind: FileKind,
     },
-    /// It is larger than its kind can be.
+    /// The file is larger than its kind can be.
     #[error("it is larger than {}, and {} never is", amount(kind.bytes_max), kind.name)]
     TooLarge {
         /// What was expected.
         kind: FileKind,
     },
-    /// It is not text.
+    /// The file is not text.
     #[error("it is not text (line {line})")]
     NotText {
         /// The line with the first byte that is not UTF-8, from 1.
@@ -107,14 +107,14 @@ impl From<InputError> for io::Error {
     }
 }
 
-/// Where a path names what the shell has opened: `<(smartctl -x /dev/sda)` is `/dev/fd/63`.
+/// Where the shell puts what it has opened: `<(smartctl -x /dev/sda)` is `/dev/fd/63`.
 const INHERITED: [&str; 3] = ["/dev/fd", "/dev/stdin", "/proc/self/fd"];
 
-/// Opens an ordinary file, or a pipe that the shell has opened. Nothing else is opened: a named pipe would block, and a device
-/// may do something.
+/// Opens an ordinary file, or a pipe that the shell has opened. Anything else is refused: opening a named
+/// pipe would block, and opening a device may do something.
 ///
 /// # Errors
-/// It is something else, or the system refuses.
+/// The path is something else, or the system refuses.
 pub fn open(path: &Path, kind: FileKind) -> Result<File, InputError> {
     let is_inherited = INHERITED.iter().any(|folder| path.starts_with(folder));
     let check = |actual: FileType| {
@@ -126,7 +126,7 @@ pub fn open(path: &Path, kind: FileKind) -> Result<File, InputError> {
     Ok(file)
 }
 
-/// Whether what was opened is an ordinary file.
+/// Checks that an open file is an ordinary file.
 ///
 /// # Errors
 /// It is something else, or the system refuses.
@@ -142,7 +142,7 @@ pub fn read(path: &Path, kind: FileKind) -> Result<Vec<u8>, InputError> {
     read_file(open(path, kind)?, kind)
 }
 
-/// Reads a file that was opened, whole.
+/// Reads an open file whole.
 ///
 /// # Errors
 /// It is larger than its kind can be, or the system refuses.
@@ -156,7 +156,7 @@ pub fn read_file(file: File, kind: FileKind) -> Result<Vec<u8>, InputError> {
 /// Reads a file of text whole.
 ///
 /// # Errors
-/// As [`read`]; or it is not text.
+/// As for [`read`], or the file is not text.
 pub fn read_text(path: &Path, kind: FileKind) -> Result<String, InputError> {
     text(read(path, kind)?)
 }
@@ -167,12 +167,12 @@ pub fn read_text(path: &Path, kind: FileKind) -> Result<String, InputError> {
 /// It is longer than its kind can be, or the system refuses.
 pub fn read_stream(stream: impl Read, kind: FileKind) -> Result<Vec<u8>, InputError> {
     let mut bytes = Vec::new();
-    // A file can grow, and some of /proc have no size.
+    // A file can grow while it is read, and some files in /proc report no size.
     stream.take(kind.bytes_max.saturating_add(1)).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > kind.bytes_max { Err(InputError::TooLarge { kind }) } else { Ok(bytes) }
 }
 
-/// What a parser says of a file, on one line: it may quote names that hold ends of lines.
+/// A parser's message on one line: it may quote names that contain line breaks.
 pub fn one_line(message: &str) -> String {
     message.replace(['\n', '\r'], "\u{fffd}")
 }
@@ -188,7 +188,7 @@ pub fn text(bytes: Vec<u8>) -> Result<String, InputError> {
     })
 }
 
-/// Reads the next line into `line`, its end included, and says how many bytes it has; 0 at the end of the stream.
+/// Reads the next line into `line`, including its end, and returns its length in bytes; 0 at the end of the stream.
 ///
 /// # Errors
 /// It is longer than its kind can be, or the system refuses.
@@ -213,11 +213,11 @@ fn check_type(actual: FileType, kind: FileKind) -> Result<(), InputError> {
     Err(InputError::NotAFile { actual, kind })
 }
 
-/// Jaro-Winkler similarity from which on a name is suggested. Chosen: typing errors are above, other words below; clap
-/// uses the same for options.
+/// Least Jaro-Winkler similarity of a name that is suggested. Chosen: typing errors are above, other words
+/// below; clap uses the same for options.
 pub const SIMILARITY_MIN: f64 = 0.7;
 
-/// The known name most like what was typed, if one is similar enough.
+/// The known name most similar to what was typed, if one is similar enough.
 pub fn nearest<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     known
         .into_iter()
@@ -262,7 +262,7 @@ mod tests {
     #[test]
     fn what_is_too_large_is_refused_before_it_is_read() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        // 1 PiB of holes: to read it would end this test another way.
+        // 1 PiB of holes: reading it would end this test another way.
         for (length, fits) in [(0, true), (10, true), (11, false), (1 << 50, false)] {
             if file.as_file().set_len(length).is_err() {
                 continue;

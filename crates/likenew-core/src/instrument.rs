@@ -1,4 +1,4 @@
-//! What the program measured of itself before it measured anything else.
+//! The program's own limits, measured before it measures anything else.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,11 +9,11 @@ use crate::target::Clock;
 pub struct Instrument {
     /// Version of likenew.
     pub version: String,
-    /// The clock of the numbers.
+    /// The clock that measures.
     pub clock: Clock,
-    /// What carried the I/O.
+    /// The engine that carries the I/O.
     pub engine: String,
-    /// The operating system with the release of its kernel: `Debian GNU/Linux 13, Linux 6.12.9`; absent on a virtual clock,
+    /// Operating system and kernel release: `Debian GNU/Linux 13, Linux 6.12.9`; absent on a virtual clock,
     /// and where another program measured.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub system: Option<String>,
@@ -22,20 +22,20 @@ pub struct Instrument {
     pub calibration: Option<Calibration>,
 }
 
-/// Limits of the instrument on this machine, measured just before the run.
+/// Limits of the program on this machine, measured just before the run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Calibration {
     /// Smallest step between two different readings of the clock, in nanoseconds.
     pub timer_step_ns: u64,
     /// IOPS against a target that does nothing: one lane, QD32, every sample recorded.
     pub nop_iops: f64,
-    /// The instrument's own time for one I/O there, in nanoseconds.
+    /// The program's own time for each of those I/Os, in nanoseconds.
     pub overhead_ns_per_io: f64,
-    /// Bytes of incompressible data generated a second on one core.
+    /// Bytes of incompressible data that one core generates a second.
     pub random_data_bytes_per_s: f64,
-    /// Bytes of data that compresses to a half, generated a second on one core.
+    /// Bytes of data compressible to a half that one core generates a second.
     pub ratio_data_bytes_per_s: f64,
-    /// The part of each measured latency that is not the drive's; absent where the engine is not io_uring.
+    /// The part of each measured latency that is not the drive's; absent for engines other than io_uring.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub added_latency: Option<AddedLatency>,
 }
@@ -43,10 +43,10 @@ pub struct Calibration {
 /// What the program adds to the latency of an I/O, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AddedLatency {
-    /// Handing over an I/O that does nothing, and reading its completion: median.
+    /// Median time to submit an I/O that does nothing, and to read its completion.
     pub call_ns: u64,
-    /// Waking up once a completion is there: median.
+    /// Median time to wake up once a completion is there.
     pub wake_ns_p50: u64,
-    /// The same, 99th percentile.
+    /// 99th percentile of that wake-up time.
     pub wake_ns_p99: u64,
 }

@@ -1,4 +1,4 @@
-//! One I/O: what is asked of a drive, and what came of it.
+//! One I/O: the request to a drive, and its outcome.
 
 use std::fmt;
 use std::str::FromStr;
@@ -28,7 +28,7 @@ pub enum Op {
     Read,
     /// Write the range.
     Write,
-    /// Discard the range (TRIM, deallocate; delete, for a file): it holds nothing of use.
+    /// Discard the range (TRIM, deallocate; delete, for a file): its content is no longer needed.
     Trim,
     /// Make every write that completed before this one durable; offset and length are zero.
     Flush,
@@ -38,7 +38,7 @@ impl Op {
     /// Every op, in the order of [`Op::index`].
     pub const ALL: [Self; 4] = [Self::Read, Self::Write, Self::Trim, Self::Flush];
 
-    /// `0 .. 4`, for tables by op.
+    /// The op as an index in `0 .. 4`, for tables.
     pub fn index(self) -> usize {
         self as usize
     }
@@ -55,14 +55,14 @@ impl fmt::Display for Op {
     }
 }
 
-/// What is durable when a write or a flush ends (open(2), `O_DSYNC` and `O_SYNC`; fdatasync(2)). A block device
-/// has no metadata: both are the same there.
+/// What is durable when a write or a flush ends (open(2), `O_DSYNC` and `O_SYNC`; fdatasync(2)). A block
+/// device has no metadata, so both are the same there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Durability {
-    /// The data, and what is needed to find it again.
+    /// The data, and the metadata needed to find it again.
     #[serde(rename = "dsync")]
     Data,
-    /// All metadata of the file too.
+    /// Also all other metadata of the file.
     #[serde(rename = "sync")]
     File,
 }
@@ -72,11 +72,11 @@ pub enum Durability {
 pub enum DataClass {
     /// All bytes zero.
     Zero,
-    /// Pseudo-random bytes, fresh for every write: no compressor shortens them.
+    /// Fresh pseudo-random bytes for every write, which no compressor shortens.
     Random,
     /// Fresh bytes that a lossless compressor shortens to this share of their length, `0 < share < 1`.
     Ratio(f32),
-    /// Stamped sectors, so that reads with the same class are checked; no compressor shortens them.
+    /// Stamped sectors, which no compressor shortens; reads with the same class are checked.
     Stamped(Stamp),
 }
 
@@ -136,14 +136,14 @@ pub struct Io {
     pub offset: u64,
     /// Bytes; a multiple of the target's block, zero only for a flush.
     pub length: u32,
-    /// The data class of a write: a simulated drive that holds no data needs only this.
+    /// The data class of a write: all that a simulated drive needs if it stores no data.
     pub data: DataClass,
-    /// What is durable when it ends: of a write its own data, nothing where not said; of a flush everything,
-    /// as data where not said.
+    /// What is durable when it ends: a write's own data, nothing if not set; after a flush all data, as
+    /// [`Durability::Data`] if not set.
     pub sync: Option<Durability>,
 }
 
-/// How an I/O ended. A drive's error is a result of the measurement, not a `TargetError`.
+/// How an I/O ended. A drive's error is a measured result, not a `TargetError`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
@@ -156,7 +156,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// Bytes that were moved, of `length` asked.
+    /// Bytes that were moved, of `length` requested.
     pub fn bytes(self, length: u32) -> u32 {
         match self {
             Self::Done => length,
@@ -165,9 +165,9 @@ impl Outcome {
         }
     }
 
-    /// Whether it is about the address (short, or EIO, EILSEQ, ENODATA, EREMOTEIO, ETIMEDOUT, as Linux's
-    /// block layer answers for a medium) rather than about the path to it: a full file system, a drive that
-    /// is gone.
+    /// Whether it is about the address: short, or EIO, EILSEQ, ENODATA, EREMOTEIO, ETIMEDOUT, as Linux's
+    /// block layer answers for a medium. Otherwise it is about the path to the address: a full file system,
+    /// or a drive that is gone.
     pub fn is_about_the_medium(self) -> bool {
         const EIO: i32 = 5;
         const ENODATA: i32 = 61;
@@ -185,9 +185,9 @@ impl Outcome {
 /// The end of one accepted I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completion {
-    /// The slot, free again.
+    /// Its slot, which is free again.
     pub slot: Slot,
-    /// When the target saw it end.
+    /// When the target noticed its end.
     pub at: Nanos,
     /// How it ended.
     pub outcome: Outcome,
@@ -202,11 +202,11 @@ pub struct Sample {
     pub op: Op,
     /// How it ended.
     pub outcome: Outcome,
-    /// Bytes asked for.
+    /// Bytes requested.
     pub length: u32,
     /// First byte of the range.
     pub offset: u64,
-    /// When it was due. A closed pace has each due at once, so there this equals `sent`.
+    /// When it was due. With a closed arrival every I/O is due at once, so this equals `sent`.
     pub due: Nanos,
     /// When it left.
     pub sent: Nanos,
@@ -215,7 +215,7 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// `done − due`: what a user waits, queueing before a late departure included.
+    /// `done − due`: how long a user waits, including for a late departure.
     pub fn latency(&self) -> Nanos {
         self.done.since(self.due)
     }
@@ -225,13 +225,13 @@ impl Sample {
         u64::from(self.outcome.bytes(self.length))
     }
 
-    /// The outcome as one number, as in io_uring's completions: bytes moved, or the negated error number. It equals
-    /// `length` for a complete I/O.
+    /// The outcome as one number, as in io_uring's completions: bytes moved, or the negated error number. It
+    /// equals `length` for a complete I/O.
     pub fn signed_outcome(&self) -> i64 {
         match self.outcome {
             Outcome::Done => i64::from(self.length),
             Outcome::Short(bytes) => i64::from(bytes),
-            // Error numbers are positive. One that is not is still an error and not a number of bytes.
+            // Error numbers are positive. Another number is still an error, not a number of bytes.
             Outcome::Error(errno) => -i64::from(errno.unsigned_abs().max(1)),
         }
     }

@@ -1,14 +1,14 @@
 //! The laws that every target keeps, as checks that the tests of any crate can run on any drive.
 //!
-//! 1. Time never goes back, and `wait` never returns early: something has ended, or `until` has come.
-//! 2. Every accepted I/O completes exactly once, on its own slot, not before it left and not after "now".
-//! 3. A rest lasts as long as it should.
-//! 4. What was written is what is read: any bytes, where a drive carries data, and stamped sectors on any
+//! 1. Time never goes back, and `wait` never returns before something has ended or `until` has come.
+//! 2. Every accepted I/O completes exactly once, on its own slot, after it left and not in the future.
+//! 3. A rest lasts as long as requested.
+//! 4. Reads return what was written: any bytes on a drive that carries data, and stamped sectors on any
 //!    drive that keeps them.
 //! 5. The same I/Os on the same simulated drive end at the same times.
-//! 6. On a virtual clock nothing ends before `next_at`, and something is to happen while anything is in flight.
+//! 6. On a virtual clock nothing ends before `next_at`, which is known while anything is in flight.
 //!
-//! A law that is broken panics and names the law.
+//! A broken law panics with its number.
 
 use std::collections::HashMap;
 
@@ -24,7 +24,7 @@ use crate::units::Nanos;
 const DEPTH: u32 = 8;
 const LENGTH_BLOCKS_MAX: u32 = 8;
 const NEED_BYTES_MIN: u32 = 4096;
-/// Blocks of the reference array, at most.
+/// Most blocks of the reference array.
 const KEPT_BLOCKS_MAX: u64 = 4096;
 
 /// Checks all laws on drives made by `make`, a new one for each check.
@@ -77,7 +77,7 @@ pub fn completes_everything_once(drive: &mut impl Drive, seed: u64, ios: usize) 
     completions
 }
 
-/// Law 3: a rest without I/O in flight lasts until its end, and nothing comes of it.
+/// Law 3: a rest without I/O in flight lasts until its end and completes nothing.
 pub fn rests(drive: &mut impl Drive) {
     let mut lane = open(drive);
     let mut done = Vec::new();
@@ -89,16 +89,16 @@ pub fn rests(drive: &mut impl Drive) {
     }
 }
 
-/// Law 4 on a drive that carries data and may be written; nothing to check on another. Reads, writes and trims of one
-/// to some blocks are in flight together, never two of the same block; a plain array beside the drive says what each
-/// block holds. What a trimmed block holds is not known until it is written again.
+/// Law 4 on a drive that carries data and may be written; other drives pass. Reads, writes and trims of one
+/// to some blocks are in flight together, never two of the same block. An array beside the drive holds what
+/// each block should contain. The content of a trimmed block is unknown until it is written again.
 pub fn keeps_data(drive: &mut impl Drive, seed: u64, ios: usize) {
     if drive.geometry().carries_data {
         keeps(drive, seed, ios, bytes_of);
     }
 }
 
-/// Law 4 of stamped sectors, on a drive that keeps them and may be written.
+/// Law 4 for stamped sectors, on a drive that keeps them and may be written.
 pub fn keeps_stamps(drive: &mut impl Drive, seed: u64, ios: usize) {
     let geometry = drive.geometry();
     if geometry.keeps_stamps() && geometry.block.is_multiple_of(SECTOR as u32) {
@@ -106,10 +106,10 @@ pub fn keeps_stamps(drive: &mut impl Drive, seed: u64, ios: usize) {
     }
 }
 
-/// The class and the bytes of the write with this number, of a block at an address.
+/// Fills a block at an address for the write with this number, and returns its data class.
 type Content = fn(u64, u64, &mut [u8]) -> DataClass;
 
-/// Something that distinguishes a block from all others.
+/// Fills a block with what distinguishes it from all others.
 fn bytes_of(number: u64, _address: u64, block: &mut [u8]) -> DataClass {
     for (byte, value) in block.iter_mut().zip(number.to_le_bytes().into_iter().cycle()) {
         *byte = value;
@@ -167,7 +167,7 @@ fn keeps(drive: &mut impl Drive, seed: u64, ios: usize, content: Content) {
     }
 }
 
-/// What a drive should hold: the number of a write for each block, or nothing where that is not known.
+/// What a drive should hold: the number of the last write of each block, or nothing if unknown.
 struct Array {
     block: usize,
     expected: Vec<Option<u64>>,
@@ -181,7 +181,7 @@ impl Array {
         first..first + io.length as usize / self.block
     }
 
-    /// Fills the blocks of a write, and says of which class they are.
+    /// Fills the blocks of a write and returns their data class.
     fn write(&mut self, io: &Io, buffer: &mut [u8]) -> DataClass {
         self.writes += 1;
         let mut class = io.data;
@@ -220,7 +220,7 @@ fn open<'a>(drive: &'a mut impl Drive) -> Lane<'a> {
     drive.lanes(&need).expect("a drive opens its lanes").pop().expect("a drive has a lane")
 }
 
-/// Law 1 around one call of `wait`.
+/// Checks law 1 around one call of `wait`.
 fn wait(lane: &mut dyn Target, until: Nanos, done: &mut Vec<Completion>) {
     let (before, next) = (lane.now(), lane.next_at());
     lane.wait(until, done).expect("a lane can be waited for");
@@ -273,7 +273,7 @@ mod tests {
     use crate::memory::Memory;
     use crate::target_error::TargetError;
 
-    /// An honest drive, or the same with one law broken.
+    /// An honest drive, or one that breaks a law.
     struct LawBreach(Memory, Breach);
 
     #[derive(Clone, Copy, PartialEq)]

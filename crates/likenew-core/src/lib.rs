@@ -1,8 +1,8 @@
-//! The shared types: what a drive, an I/O, a workload, a sample and an answer are.
+//! The shared types: drives, I/Os, workloads, samples and answers.
 //!
 //! Every other crate imports this one, and this one imports no other of the workspace. It holds data types,
 //! the contracts between crates, and the laws that every target keeps. It never opens a drive, reads a clock,
-//! prints, or estimates anything.
+//! prints or estimates.
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests make files"))]
 

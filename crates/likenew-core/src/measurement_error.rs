@@ -1,4 +1,4 @@
-//! Why a workload measured nothing: the drive or the system refused its I/Os, or none of them ended.
+//! Why a workload measured nothing: its I/Os were refused, or none of them ended.
 
 use std::fmt;
 
@@ -13,19 +13,19 @@ use crate::wording;
 /// Why a workload says nothing about a drive's speed. [`Segment::measurement_error`] alone decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MeasurementError {
-    /// Most I/Os of an operation failed, or the workload was stopped after an error.
+    /// Most I/Os of an operation failed, or the workload stopped after an error.
     #[error("{failures} of {ios} {op}s failed{}", first_failure(first.as_ref()))]
     Refused {
         /// The operation.
         op: Op,
-        /// I/Os of it that failed.
+        /// I/Os of this operation that failed.
         failures: u64,
-        /// I/Os of it.
+        /// All I/Os of this operation.
         ios: u64,
-        /// The first of them; absent if none was kept.
+        /// The first failed I/O; absent if none was kept.
         first: Option<RefusedIo>,
     },
-    /// A job of another program had this error of the operating system; for which I/O is not known.
+    /// A job of another program failed with this system error; which I/O failed is unknown.
     #[error("the job failed: {}", job_reason(*errno))]
     JobFailed {
         /// The operating system's error number.
@@ -43,7 +43,7 @@ pub struct RefusedIo {
     pub op: Op,
     /// Its address, in bytes.
     pub offset: u64,
-    /// How many bytes; absent where it is known only from the end of the workload.
+    /// Its length in bytes; absent if only [`Stop::Failed`] tells of it.
     pub length: Option<u32>,
     /// How it ended: short, or the system's error.
     pub outcome: Outcome,
@@ -67,7 +67,7 @@ impl fmt::Display for RefusedIo {
 }
 
 impl RefusedIo {
-    /// How it ended, without where: `Input/output error`, `512 bytes were moved`.
+    /// How it ended, without its address: `Input/output error`, `512 bytes were moved`.
     pub fn reason(&self) -> String {
         match self.outcome {
             Outcome::Error(errno) => system_reason_of(errno),
@@ -78,7 +78,7 @@ impl RefusedIo {
 }
 
 impl MeasurementError {
-    /// The error alone, without where it was met: `No space left on device`.
+    /// The error without its address: `No space left on device`.
     pub fn reason(&self) -> String {
         match self {
             Self::Refused { first: Some(RefusedIo { outcome: Outcome::Error(errno), .. }), .. } => {
@@ -94,10 +94,10 @@ impl MeasurementError {
     }
 }
 
-/// `EILSEQ`, with which fio ends a job whose verify finds other data than it wrote.
+/// `EILSEQ`: fio ends a job with it when verify finds other data than was written.
 pub const DATA_DIFFERS: i32 = 84;
 
-/// What the error number of [`Stop::JobFailed`] says.
+/// The meaning of the error number in [`Stop::JobFailed`].
 pub fn job_reason(errno: i32) -> String {
     match errno {
         DATA_DIFFERS => wording::DATA_DIFFERS.into(),
@@ -106,17 +106,16 @@ pub fn job_reason(errno: i32) -> String {
     }
 }
 
-/// What a refusal says of the first I/O that failed, where it is known.
+/// The clause about the first failed I/O, where it is known.
 fn first_failure(first: Option<&RefusedIo>) -> String {
     first.map(|first| format!(", the first {first}")).unwrap_or_default()
 }
 
 impl Segment {
-    /// Why it measured nothing, if it did not: it was stopped after an error, most I/Os of one of its
-    /// operations failed, or none ended. A pause has nothing to measure, and a dry run has nothing that can
-    /// fail.
+    /// Why it measured nothing, if so: it stopped after an error, most I/Os of an operation failed, or none
+    /// ended. A rest has nothing to measure, and nothing can fail in a dry run.
     pub fn measurement_error(&self) -> Option<MeasurementError> {
-        // By the counts alone, so that asking for a rate does not sum up latencies.
+        // Counts alone decide, so that a request for a rate does not sum up latencies.
         let counts = |op: Op| {
             let own = self.tallies.iter().filter(|tally| tally.op == op);
             own.fold((0, 0), |(failures, ios), tally| {
@@ -148,13 +147,13 @@ impl Segment {
         (!ended && !self.workload.is_rest()).then_some(MeasurementError::NothingEnded)
     }
 
-    /// Bytes a second over the whole of it; nothing where it measured nothing.
+    /// Bytes a second over the whole workload; `None` if it measured nothing.
     pub fn bytes_per_s(&self) -> Option<f64> {
         let bytes: u64 = self.tallies.iter().map(|tally| tally.bytes).sum();
         self.rate(bytes, self.elapsed())
     }
 
-    /// IOPS over the whole workload, without failed I/Os; `None` where it measured nothing. Flushes count where
+    /// IOPS over the whole workload, without failed I/Os; `None` if it measured nothing. Flushes count if
     /// there is nothing else.
     pub fn iops(&self) -> Option<f64> {
         let flushes = self.total_of(Op::Flush).done_ios();
@@ -162,8 +161,8 @@ impl Segment {
         self.rate(if done > flushes { done - flushes } else { flushes }, self.elapsed())
     }
 
-    /// Bytes moved while at least one I/O was outstanding, a second of that; over all of the time where busy
-    /// time was not recorded, and nothing where it measured nothing.
+    /// Bytes a second over the time with at least one I/O in flight, or over the whole time if busy time was
+    /// not recorded. `None` if the workload measured nothing.
     pub fn busy_bytes_per_s(&self) -> Option<f64> {
         let bytes: u64 = self.tallies.iter().map(|tally| tally.bytes).sum();
         self.rate(bytes, if self.busy == Nanos::ZERO { self.elapsed() } else { self.busy })
@@ -186,7 +185,7 @@ mod tests {
     const EIO: i32 = 5;
     const ENOSPC: i32 = 28;
 
-    /// A segment of reads of 4 KiB, one a microsecond, with these outcomes.
+    /// A segment of 4 KiB reads with these outcomes, one a microsecond.
     fn segment(outcomes: &[Outcome]) -> Segment {
         let stream = "op = 'read'\nsize = '4k'\npattern.random = 'whole'\narrival.closed.depth = 1";
         let workload = Workload::new("reads", Until::ops(1), vec![toml::from_str(stream).unwrap()]);

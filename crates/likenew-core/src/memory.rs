@@ -1,6 +1,6 @@
 //! The smallest honest drive: bytes in memory, served in virtual time by a few equal servers.
 //!
-//! It is a fake drive, on which the loop, the procedures and the laws are tested.
+//! Tests of the loop, the procedures and the laws use it as a fake drive.
 
 use std::ops::Range;
 
@@ -27,7 +27,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// `capacity` bytes of zeros in blocks of 512, and `servers` servers that take `service` for each I/O.
+    /// `capacity` zero bytes in blocks of 512, and `servers` servers that each take `service` for an I/O.
     pub fn new(capacity: usize, service: Nanos, servers: usize) -> Self {
         let geometry = Geometry {
             capacity: capacity as u64,
@@ -51,26 +51,26 @@ impl Memory {
         }
     }
 
-    /// What it holds.
+    /// Its content.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Answers I/Os that touch `range` with this error number.
+    /// Fails I/Os that touch `range` with this error number.
     #[must_use]
     pub fn with_bad(mut self, range: Range<u64>, errno: i32) -> Self {
         self.bad.push((range, errno));
         self
     }
 
-    /// May only be read.
+    /// Makes the drive read-only.
     #[must_use]
     pub fn read_only(mut self) -> Self {
         self.geometry.writable = false;
         self
     }
 
-    /// Disappears with an error once it has served so many I/Os.
+    /// Makes the drive disappear with an error after `ios` I/Os.
     #[must_use]
     pub fn lost_after(mut self, ios: u64) -> Self {
         self.lost_after = Some(ios);
@@ -122,7 +122,7 @@ impl Drive for Memory {
         1
     }
 
-    /// Its own counters; the busy time is that of all servers together.
+    /// Counters of its own I/O; busy time is that of all servers together.
     fn counters(&mut self) -> Option<Counters> {
         Some(self.counters)
     }
@@ -140,10 +140,10 @@ impl Drive for Memory {
 
 struct MemoryLane<'a> {
     drive: &'a mut Memory,
-    /// By slot; empty until it is used.
+    /// By slot; empty until used.
     buffers: Vec<Vec<u8>>,
     length_max: usize,
-    /// In flight, the last to end first.
+    /// I/Os in flight, the last to end first.
     queue: Vec<Completion>,
 }
 

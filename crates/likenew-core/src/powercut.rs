@@ -1,10 +1,10 @@
-//! A block device in memory whose power can be cut, or whose program can be killed, between and within any
-//! two calls.
+//! A block device in memory whose power can be cut, or whose program can be killed, between or within any
+//! calls.
 //!
-//! Everything that must not lose a byte is tested on it. Like a drive with a volatile write cache it
-//! guarantees nothing that was not flushed: after a power cut each write since then is there, is lost, or is
-//! there in part, in any order, and some of the sectors that were being written hold garbage or cannot be
-//! read. Several devices can share one [`Power`].
+//! Code that must not lose a byte is tested on it. Like a drive with a volatile write cache, it guarantees
+//! nothing that was not flushed. After a power cut each later write is there, lost, or there in part, in any
+//! order. Some of the sectors that were being written hold garbage or cannot be read. Several devices can
+//! share one [`Power`].
 
 use std::collections::BTreeSet;
 use std::io;
@@ -17,7 +17,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use crate::drive::BlockStore;
 use crate::wording;
 
-/// The power switch of several devices: it counts their calls, and turns off after the set number of them.
+/// The power switch of several devices, which counts their calls and turns off after a set number.
 #[derive(Clone, Debug, Default)]
 pub struct Power(Arc<Mutex<Switch>>);
 
@@ -32,28 +32,28 @@ struct Switch {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PowerState {
     On,
-    /// The power goes while the call is under way.
+    /// The power fails during the call.
     Going,
     Off,
 }
 
 impl Power {
-    /// So many more calls are served, of all devices together; the power goes during the next one.
+    /// Serves `calls` more calls of all devices together; the power fails during the next one.
     pub fn cut_after(&self, calls: u64) {
         self.switch().calls_left = Some(calls);
     }
 
-    /// Turns it on, for good.
+    /// Turns the power on for good.
     pub fn switch_on(&self) {
         *self.switch() = Switch { calls: self.calls(), ..Switch::default() };
     }
 
-    /// Whether it has gone.
+    /// Whether the power is off.
     pub fn is_off(&self) -> bool {
         self.switch().is_off
     }
 
-    /// Calls that were made with the power on.
+    /// Calls that were made while the power was on.
     pub fn calls(&self) -> u64 {
         self.switch().calls
     }
@@ -77,12 +77,12 @@ impl Power {
     }
 }
 
-/// What happened when the calls ended.
+/// How the calls ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// The program was killed: what it had written stays, flushed or not.
+    /// The program was killed: everything it had written stays, flushed or not.
     Killed,
-    /// The machine lost its power.
+    /// The machine lost power.
     PowerLost,
 }
 
@@ -91,9 +91,9 @@ pub enum End {
 pub struct VolatileDevice {
     power: Power,
     sector: usize,
-    /// What is read while the power is on.
+    /// What reads return while the power is on.
     visible: Sectors,
-    /// What the medium holds without its cache.
+    /// What the medium holds, without its cache.
     medium: Sectors,
     /// Writes since the last flush, the oldest first.
     cache: Vec<(usize, Vec<u8>)>,
@@ -107,16 +107,16 @@ struct Sectors {
     unreadable: BTreeSet<usize>,
 }
 
-/// At most so many places in the cache are torn by one loss of power.
+/// Most places in the cache that one loss of power tears.
 const TORN_MAX: usize = 4;
-/// Bytes that a torn page of flash destroys.
+/// Bytes that a torn flash page destroys.
 const PAGE_BYTES: usize = 16 << 10;
 
 impl VolatileDevice {
     /// A device that holds `content`, in sectors of `sector` bytes.
     ///
     /// # Panics
-    /// When these are not whole sectors.
+    /// `content` is not whole sectors.
     pub fn new(content: Vec<u8>, sector: u32, seed: u64, power: &Power) -> Self {
         let sector = sector as usize;
         assert!(sector.is_power_of_two() && content.len().is_multiple_of(sector), "whole sectors");
@@ -131,31 +131,31 @@ impl VolatileDevice {
         }
     }
 
-    /// What it holds now, whatever the state of the power.
+    /// What it holds now, with or without power.
     pub fn content(&self) -> &[u8] {
         &self.visible.bytes
     }
 
-    /// Whether it cannot be read somewhere in these bytes.
+    /// Whether any of these bytes is unreadable.
     pub fn is_unreadable(&self, offset: usize, length: usize) -> bool {
         let sectors = offset / self.sector..(offset + length).div_ceil(self.sector);
         self.visible.unreadable.range(sectors).next().is_some()
     }
 
-    /// Makes one of its sectors unreadable until it is written.
+    /// Makes a sector unreadable until it is written.
     pub fn spoil(&mut self, sector: usize) {
         self.visible.unreadable.insert(sector);
         self.medium.unreadable.insert(sector);
     }
 
-    /// Another program writes there, and flushes.
+    /// Writes and flushes as another program would.
     pub fn scribble(&mut self, offset: usize, bytes: &[u8]) {
         for sectors in [&mut self.visible, &mut self.medium] {
             sectors.write(self.sector, offset, bytes);
         }
     }
 
-    /// The state after the end of all calls. Call it before the power is on again.
+    /// Applies how all calls ended. Call it before the power is on again.
     pub fn restore_power(&mut self, end: End) {
         if end == End::Killed {
             return;
@@ -185,8 +185,8 @@ impl VolatileDevice {
         self.visible = self.medium.clone();
     }
 
-    /// One of the sectors that were being written becomes garbage or cannot be read, or all those that share
-    /// its flash page.
+    /// Fills with noise one of the sectors that were being written, or several that share its flash page.
+    /// Each may also become unreadable.
     fn tear(&mut self, writes: &[(usize, Vec<u8>)]) {
         let (offset, bytes) = &writes[self.random.random_range(0..writes.len())];
         let sectors = bytes.len() / self.sector;
@@ -196,7 +196,7 @@ impl VolatileDevice {
         for number in (offset / self.sector + first..).take(count) {
             let start = number * self.sector;
             let stored = &mut self.medium.bytes[start..start + self.sector];
-            // Some drives mix the old and the new, some give back noise.
+            // Some drives mix old and new data, some return noise.
             let from = if self.random.random() { 0 } else { self.random.random_range(0..self.sector) };
             self.random.fill_bytes(&mut stored[from..]);
             if self.random.random() {
@@ -249,7 +249,7 @@ impl BlockStore for VolatileDevice {
         let (bytes, ended) = match self.power.call() {
             PowerState::Off => return Err(no_power()),
             PowerState::On => (bytes, Ok(())),
-            // A kill within a call leaves part of it written.
+            // A kill within a call leaves a part of its data written.
             PowerState::Going => {
                 let sectors = self.random.random_range(0..=bytes.len() / self.sector);
                 (&bytes[..sectors * self.sector], Err(no_power()))

@@ -1,8 +1,8 @@
-//! A probe finds something out about a drive other than by timing I/O; its result is an observation.
+//! Probes, which find something out about a drive other than by timing I/O; their results are observations.
 //!
-//! A procedure asks for a probe as it asks for a workload. The drive answers, and the answer is kept as an
-//! [`Observation`], so that it can be judged again without the drive. "Unknown" is an answer, with its
-//! reason; only a target that is gone is a `TargetError`.
+//! A procedure requests a probe as it requests a workload. The drive's answer is kept as an [`Observation`],
+//! so that it can be judged again without the drive. "Unknown" is an answer with a reason; only a target that
+//! is gone is a `TargetError`.
 
 use crate::counters::DiscardCounters;
 use serde::{Deserialize, Serialize};
@@ -24,8 +24,8 @@ pub const FACTS_WAIT: Nanos = Nanos::from_millis(200);
 pub enum Probe {
     /// What the system and the drive report of the whole path from the folder to the medium.
     Facts,
-    /// Which of the owner's files have been there for long; workloads may read
-    /// [them](crate::workload::Workload::old_files) afterward.
+    /// Which of the owner's files are old. Workloads may read [them](crate::workload::Workload::old_files)
+    /// afterward.
     OldFiles,
     /// Where the file system has placed the data of the target.
     Extents,
@@ -33,26 +33,26 @@ pub enum Probe {
     TrimPath,
     /// What the drive itself reports of its TRIM support.
     TrimClaims,
-    /// What is read at addresses that were written and then freed.
+    /// What reads return at addresses that were written and then freed.
     TrimReadBack(ReadBack),
-    /// Frees a range of addresses, and makes sure that the drive receives TRIM for it before this ends, as
-    /// far as anything sends it.
+    /// Frees a range of addresses, and does not end before the drive has received TRIM for it, if anything
+    /// sends TRIM.
     Release {
         /// First byte.
         offset: u64,
-        /// Bytes; of a folder, whole files.
+        /// Length in bytes; in a folder, of whole files.
         bytes: u64,
-        /// How long a file system that sends TRIM by itself is waited for.
+        /// How long to wait for a file system that sends TRIM by itself.
         wait: Nanos,
     },
-    /// What could be done to restore it, and what prevents that.
+    /// What could restore the drive, and what prevents it.
     Feasibility,
     /// Applies a fix.
     Fix(Fix),
 }
 
 impl Probe {
-    /// What a progress bar calls it.
+    /// Its name in a progress bar.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Facts => wording::COLLECT_FACTS,
@@ -87,7 +87,7 @@ impl Probe {
         }
     }
 
-    /// How long it may have to wait.
+    /// The longest time that it may wait.
     pub fn waits(&self) -> Nanos {
         match self {
             Self::TrimReadBack(read_back) => read_back.wait,
@@ -99,29 +99,29 @@ impl Probe {
     }
 }
 
-/// Its result.
+/// The result of a probe.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProbeResult {
-    /// Nothing, and why: a sentence without a full stop that says what would help, where something would.
+    /// Nothing was found out: a sentence without a full stop says why, and what would help if anything would.
     Unknown(String),
-    /// Of [`Probe::Facts`].
+    /// The result of [`Probe::Facts`].
     Facts(Box<Facts>),
-    /// Of [`Probe::OldFiles`].
+    /// The result of [`Probe::OldFiles`].
     OldFiles(OldFiles),
-    /// Of [`Probe::Extents`].
+    /// The result of [`Probe::Extents`].
     Extents(ExtentMap),
-    /// Of [`Probe::TrimPath`].
+    /// The result of [`Probe::TrimPath`].
     TrimPath(TrimPath),
-    /// Of [`Probe::TrimClaims`].
+    /// The result of [`Probe::TrimClaims`].
     TrimClaims(TrimCapabilities),
-    /// Of [`Probe::TrimReadBack`].
+    /// The result of [`Probe::TrimReadBack`].
     TrimReadBack(Box<ReadBackResult>),
-    /// Of [`Probe::Release`].
+    /// The result of [`Probe::Release`].
     Released(TrimReport),
-    /// Of [`Probe::Feasibility`].
+    /// The result of [`Probe::Feasibility`].
     Feasibility(Feasibility),
-    /// Of [`Probe::Fix`].
+    /// The result of [`Probe::Fix`].
     FixReport(FixReport),
 }
 
@@ -132,32 +132,32 @@ pub struct Observation {
     pub probe: Probe,
     /// Its result.
     pub result: ProbeResult,
-    /// The number of workloads that had been run before it.
+    /// The number of workloads that ran before it.
     pub after: usize,
     /// When it began on the drive's clock.
     pub started_at: Nanos,
     /// When it ended on the drive's clock.
     pub ended_at: Nanos,
-    /// Whether the run was interrupted before this and then resumed.
+    /// Whether the run was interrupted and then resumed before this probe.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub after_interruption: bool,
-    /// Flash counters of a simulated drive after it.
+    /// A simulated drive's flash counters after it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accounting: Option<FlashCounters>,
 }
 
 impl ProbeResult {
-    /// What it says of the system and the drive, if that was asked.
+    /// The facts, if the probe collected them.
     pub fn facts(&self) -> Option<&Facts> {
         if let Self::Facts(facts) = self { Some(facts) } else { None }
     }
 
-    /// Which fixes are possible, if that was asked.
+    /// The feasibility, if the probe asked for it.
     pub fn feasibility(&self) -> Option<&Feasibility> {
         if let Self::Feasibility(feasibility) = self { Some(feasibility) } else { None }
     }
 
-    /// What a fix did, if it is one that was not refused.
+    /// The report of a fix that was not refused.
     pub fn fix_report(&self) -> Option<&FixReport> {
         if let Self::FixReport(report) = self { Some(report) } else { None }
     }
@@ -177,9 +177,9 @@ impl Observation {
 /// The path of TRIM from a file system or a host to the medium.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrimPath {
-    /// From the top to the medium; below an array come its members, one after the other.
+    /// From the top to the medium. The members of an array follow it, one after the other.
     pub layers: Vec<Layer>,
-    /// Whether TRIM is sent as soon as something is deleted (a mount with `discard`); unknown where nothing is mounted.
+    /// Whether deleting sends TRIM at once (a mount with `discard`); unknown where nothing is mounted.
     pub immediate: Option<bool>,
     /// Whether the medium rotates.
     pub rotates: Option<bool>,
@@ -188,7 +188,7 @@ pub struct TrimPath {
 }
 
 impl TrimPath {
-    /// The layer that blocks TRIM. Of several it is the lowest: those above report what it reports.
+    /// The lowest layer that blocks TRIM. Layers above it report the same.
     pub fn blocked_by(&self) -> Option<&Layer> {
         self.layers.iter().rev().find(|layer| layer.passes == Some(false))
     }
@@ -201,30 +201,30 @@ pub struct Layer {
     pub name: String,
     /// What it is, in words: `ext4`, `partition`, `encryption (dm-crypt)`, `disk`.
     pub kind: String,
-    /// Whether it reports to pass TRIM on.
+    /// Whether it reports that it passes TRIM on.
     pub passes: Option<bool>,
-    /// The most that one TRIM may cover, in bytes; 0 where it takes none.
+    /// Most bytes that one TRIM may cover; 0 if it accepts none.
     pub discard_max_bytes: Option<u64>,
     /// The granularity of TRIM, in bytes.
     pub granularity_bytes: Option<u64>,
-    /// The source of this.
+    /// The source of these values.
     pub evidence: String,
     /// What would let TRIM pass, where that is known.
     pub remedy: Option<String>,
 }
 
-/// What a drive reports of itself; any of it may be unknown.
+/// What a drive reports about its own TRIM; any of it may be unknown.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrimCapabilities {
     /// Whether it supports TRIM (ATA: word 169 of IDENTIFY DEVICE; SCSI: LBPU; NVMe: Dataset Management).
     pub trims: Option<bool>,
-    /// What it guarantees that trimmed addresses read as.
+    /// What it guarantees to return for trimmed addresses.
     pub reads_as: Option<ReadsAs>,
-    /// The source of this.
+    /// The source of these values.
     pub evidence: String,
 }
 
-/// What a drive guarantees that trimmed addresses read as.
+/// What a drive guarantees to return for trimmed addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReadsAs {
@@ -232,7 +232,7 @@ pub enum ReadsAs {
     Zeros,
     /// Bytes of 0xFF (NVMe DLFEAT 2).
     Ones,
-    /// The same each time, whatever that is (ATA DRAT).
+    /// The same bytes each time, whatever they are (ATA DRAT).
     Same,
     /// Nothing is guaranteed.
     Anything,
@@ -243,15 +243,14 @@ pub enum ReadsAs {
 pub struct ReadBack {
     /// The seed of the pattern.
     pub seed: u64,
-    /// Bytes that are freed: a multiple of [`UNIT`]. As many again are written next to them and kept, to
-    /// compare with.
+    /// Bytes to free: a multiple of [`UNIT`]. As many again are written next to them and kept for comparison.
     pub bytes: u64,
-    /// How long to wait for a file system that sends TRIM by itself, and once more before the last reading
-    /// where the first found the old pattern.
+    /// How long to wait for a file system that sends TRIM by itself. If the first read then finds the old
+    /// pattern, the test waits as long again and reads once more.
     pub wait: Nanos,
-    /// Single reads of [`UNIT`] bytes in either half.
+    /// How many single reads of [`UNIT`] bytes go to each half.
     pub probes: u32,
-    /// Whether the addresses of a file may be read from the device below it.
+    /// Whether a file's addresses may be read from the device below it.
     pub raw: bool,
 }
 
@@ -269,50 +268,50 @@ pub struct ReadBackResult {
     pub bytes_written: u64,
     /// How TRIM was sent.
     pub sent: TrimReport,
-    /// What could not be read, and why: a sentence without a full stop. Then none of the contents below is known.
+    /// What could not be read and why, as a sentence without a full stop. The contents below are then unknown.
     pub read_error: Option<String>,
-    /// Both halves before anything was freed: all pattern, or the addresses are not those of the file.
+    /// Both halves before the release. If they are not all pattern, the addresses are not the file's.
     pub before_release: Option<Content>,
     /// The freed half, after TRIM was sent.
     pub released_half: Option<Content>,
-    /// The same after a while, where the old pattern had still been there.
+    /// The freed half after another wait, if it still held the old pattern.
     pub released_half_later: Option<Content>,
-    /// The half that was kept, after TRIM was sent: all pattern, or something went wrong.
+    /// The kept half, after TRIM was sent. If it is not all pattern, something went wrong.
     pub kept_half: Option<Content>,
-    /// Latencies of single reads in the kept half, in nanoseconds, in turn with …
+    /// Latencies of single reads in the kept half, in nanoseconds. Reads alternate between the halves.
     pub probes_kept_ns: Vec<u64>,
-    /// … those in the freed half.
+    /// Latencies of single reads in the freed half, in nanoseconds.
     pub probes_released_ns: Vec<u64>,
-    /// What the drive counted as in use.
+    /// Bytes that the drive counts as in use, before and after.
     pub allocated: Option<AllocationChange>,
 }
 
 /// Bytes that a drive counts as in use, before and after some were freed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AllocationChange {
-    /// Before.
+    /// Bytes before.
     pub before_bytes: u64,
-    /// After.
+    /// Bytes after.
     pub after_bytes: u64,
     /// The source of the count, in words.
     pub source: String,
 }
 
-/// How TRIM was sent for a range that holds nothing of use.
+/// How TRIM was sent for a range whose content is no longer needed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrimReport {
     /// How it was sent.
     pub means: TrimMethod,
     /// Bytes that were freed.
     pub bytes: u64,
-    /// Bytes that were reported as sent, if any were reported.
+    /// Bytes reported as sent, if any were reported.
     pub accepted_bytes: Option<u64>,
-    /// How long that took; of a file system that sends TRIM by itself, the wait for it.
+    /// How long sending took; for a file system that sends TRIM by itself, the wait for it.
     pub elapsed: Nanos,
     /// Why nothing could be sent: a sentence without a full stop.
     pub refusal: Option<String>,
-    /// How far the system's discard counters moved in that time, from the topmost device down; discards of
-    /// other programs included.
+    /// How far the system's discard counters moved in that time, from the topmost device down, including
+    /// discards by other programs.
     pub discard_counters: Vec<DiscardCounters>,
 }
 
@@ -320,21 +319,21 @@ pub struct TrimReport {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TrimMethod {
-    /// None.
+    /// It is not sent.
     #[default]
     Nothing,
-    /// The file system does it by itself: a mount with `discard`.
+    /// The file system sends it by itself: a mount with `discard`.
     Mount,
-    /// The file system was asked to (FITRIM, as fstrim does), for this range alone.
+    /// The file system was asked to send it for this range alone (FITRIM, as fstrim does).
     Fitrim,
     /// The command went to the drive itself.
     Command,
 }
 
-/// Bytes of the unit in which contents are compared, and of a probing read.
+/// Bytes of the unit in which contents are compared, and of a single read.
 pub const UNIT: usize = 4096;
 
-/// What bytes were found to be, in units of [`UNIT`].
+/// How many bytes were found to be what, in units of [`UNIT`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Content {
     /// The pattern that was written there.
@@ -345,14 +344,14 @@ pub struct Content {
     pub ones_bytes: u64,
     /// Anything else.
     pub other_bytes: u64,
-    /// Not read, or not counted, because the file system did not say that the place was free before and after.
+    /// Bytes not read or not counted, as the file system did not report their place as free before and after.
     pub taken_bytes: u64,
-    /// Could not be read: the drive refused.
+    /// Bytes that the drive refused to read.
     pub refused_bytes: u64,
 }
 
 impl Content {
-    /// Classifies units from number `first` on, which were written with the pattern of `seed`.
+    /// Classifies units from number `first` on against the pattern of `seed`.
     pub fn add(&mut self, seed: u64, first: u64, bytes: &[u8]) {
         let mut expected = [0; UNIT];
         for (number, unit) in (first..).zip(bytes.chunks_exact(UNIT)) {
@@ -384,9 +383,9 @@ impl Content {
     }
 }
 
-/// The pattern of one or more units from number `first` on: SplitMix64 (Steele, Lea and Flood, "Fast
-/// splittable pseudorandom number generators", OOPSLA 2014), so that each unit is unlike all others and can
-/// be made again by itself.
+/// The pattern of units from number `first` on: SplitMix64 (Steele, Lea and Flood, "Fast splittable
+/// pseudorandom number generators", OOPSLA 2014). Each unit is unlike all others and can be made again by
+/// itself.
 pub fn pattern(seed: u64, first: u64, bytes: &mut [u8]) {
     const GAMMA: u64 = 0x9E37_79B9_7F4A_7C15;
     let words_before = first.wrapping_mul((UNIT / size_of::<u64>()) as u64);
@@ -402,9 +401,9 @@ pub fn pattern(seed: u64, first: u64, bytes: &mut [u8]) {
 /// A range of a target's addresses that is contiguous on the device below.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Extent {
-    /// First byte of the target.
+    /// First byte in the target's addresses.
     pub offset: u64,
-    /// First byte on the device of the file system.
+    /// First byte on the file system's device.
     pub device_offset: u64,
     /// Length of the piece.
     pub bytes: u64,
@@ -417,10 +416,10 @@ pub struct ExtentMap {
 }
 
 impl ExtentMap {
-    /// A file in more extents than this is not mapped: a run folder keeps every extent.
+    /// Files in more extents are not mapped, because a run folder keeps every extent.
     pub const EXTENTS_MAX: usize = 200_000;
 
-    /// Of extents in any order that do not overlap.
+    /// Extents in any order that do not overlap.
     pub fn new(mut extents: Vec<Extent>) -> Self {
         extents.sort_unstable_by_key(|extent| extent.offset);
         Self { extents }

@@ -1,4 +1,4 @@
-//! The contract of a procedure: a plan, what to run next, and what the evidence says.
+//! The contract of a procedure: its plan, the next step to run, and what the evidence says.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +14,7 @@ use crate::workload::Workload;
 /// What a procedure answers and what it costs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Descriptor {
-    /// As typed on the command line.
+    /// Its name on the command line.
     pub name: &'static str,
     /// The question it answers.
     pub question: &'static str,
@@ -27,16 +27,16 @@ pub struct Descriptor {
 /// What a procedure asks for next.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Step {
-    /// Run this and ask again.
+    /// Run this workload and ask again.
     Run(Workload),
-    /// Find this out and ask again.
+    /// Run this probe and ask again.
     Probe(Probe),
-    /// There is enough to judge.
+    /// There is enough evidence to judge.
     Done,
 }
 
 impl Step {
-    /// Most bytes that it writes to the drive; none where only its time ends it.
+    /// Most bytes that it writes to the drive; `None` where only its time ends it.
     pub fn bytes_written_max(&self) -> Option<u64> {
         match self {
             Self::Run(workload) => workload.bytes_written_max(),
@@ -46,7 +46,7 @@ impl Step {
     }
 }
 
-/// How a folder is laid out as a drive before it is opened: so many files, back to back in address order.
+/// How a folder is laid out as a drive before it is opened: equal files, back to back in address order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
     /// Number of files.
@@ -55,7 +55,7 @@ pub struct Layout {
     pub file_bytes: u64,
 }
 
-/// All that is known when a procedure decides.
+/// Everything known when a procedure decides.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Evidence {
     /// The plan.
@@ -64,13 +64,13 @@ pub struct Evidence {
     pub identity: Identity,
     /// How it is addressed.
     pub geometry: Geometry,
-    /// What has been run so far, oldest first.
+    /// The workloads run so far, oldest first.
     pub segments: Vec<Segment>,
-    /// What has been found out so far, oldest first; [`Observation::after`] says after how many segments.
+    /// The probes run so far, oldest first; [`Observation::after`] is the number of segments before a probe.
     pub observations: Vec<Observation>,
 }
 
-/// Something that was done with a drive.
+/// A step that was run.
 #[derive(Clone, Copy, Debug)]
 pub enum PastStep<'a> {
     /// A workload was run.
@@ -80,27 +80,27 @@ pub enum PastStep<'a> {
 }
 
 impl Evidence {
-    /// Of a drive of which nothing is known yet.
+    /// The evidence of a drive about which nothing is known yet.
     pub fn new(plan: Plan, identity: Identity, geometry: Geometry) -> Self {
         Self { plan, identity, geometry, segments: Vec::new(), observations: Vec::new() }
     }
 
-    /// Whether nothing was done yet.
+    /// Whether nothing has been run yet.
     pub fn is_empty(&self) -> bool {
         self.segments.is_empty() && self.observations.is_empty()
     }
 
-    /// What was measured under a name.
+    /// The first segment whose workload has this name.
     pub fn segment_named(&self, name: &str) -> Option<&Segment> {
         self.segments.iter().find(|segment| segment.workload.name == name)
     }
 
-    /// How much was done: workloads and probes.
+    /// The number of workloads and probes that were run.
     pub fn steps(&self) -> usize {
         self.segments.len() + self.observations.len()
     }
 
-    /// Everything that was done, oldest first.
+    /// Every step that was run, oldest first.
     pub fn history(&self) -> impl Iterator<Item = PastStep<'_>> {
         history(&self.segments, &self.observations)
     }
@@ -122,51 +122,51 @@ pub fn history<'a>(
     })
 }
 
-/// Nothing more is measured: the run was stopped, or has not come further yet. What was measured until then is judged.
+/// The end of a procedure: the run was stopped, or has not come further yet. What was measured so far is judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ended;
 
-/// How much of a run was done at some moment.
+/// A position in a run: how many steps come before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Place {
-    /// Workloads.
+    /// Workloads before it.
     pub segments: usize,
-    /// Probes.
+    /// Probes before it.
     pub observations: usize,
 }
 
-/// All segments and observations of a part of a run.
+/// The steps of a part of a run.
 #[derive(Clone, Debug, Default)]
 pub struct PastSteps<'a> {
-    /// Oldest first.
+    /// Segments, oldest first.
     pub segments: Vec<&'a Segment>,
-    /// Oldest first.
+    /// Observations, oldest first.
     pub observations: Vec<&'a Observation>,
 }
 
-/// Makes up what was not done, in a dry run.
+/// Makes up the results of steps that were not run, for a dry run.
 pub(crate) trait Assume {
-    /// The result of a step that comes after so much, at this time of the drive; nothing where the dry run ends.
+    /// The result of `step` at `place`, at the drive's time `now`; `None` where the dry run ends.
     fn assume(&self, step: &Step, place: Place, now: Nanos) -> Option<PastStep<'_>>;
 }
 
 /// What a procedure runs its workloads and probes with.
 ///
-/// It is followed from its beginning each time: steps that were done before return at once, and the first that was not ends it; a
-/// dry run assumes what that step would have shown, and goes on. So a procedure has no state, can be resumed, and is judged from
-/// what is recorded. Steps are made by closures, as most of them were done before.
+/// A procedure is run from its beginning each time. Recorded steps return at once; the first step not yet run
+/// ends the procedure, or, in a dry run, gets an assumed result. So a procedure has no state, can be resumed,
+/// and is judged from its record. Closures make the steps, because most steps were already run.
 pub struct Steps<'a> {
     evidence: &'a Evidence,
     segments: std::slice::Iter<'a, Segment>,
     observations: std::slice::Iter<'a, Observation>,
-    /// The first step that was not done, nor assumed.
+    /// The first step that was neither run nor assumed.
     pub(crate) next: Option<Step>,
-    /// Whether only the next step is asked for.
+    /// Whether only the next step is wanted.
     is_planning: bool,
     assume: Option<&'a dyn Assume>,
-    /// What was assumed, after all that was recorded.
+    /// Steps that were assumed, after all recorded ones.
     assumed: PastSteps<'a>,
-    /// Whether what follows depends on evidence that lacks what was assumed.
+    /// Whether the next step depends on evidence that lacks the assumed steps.
     is_behind: bool,
 }
 
@@ -184,32 +184,32 @@ impl<'a> Steps<'a> {
         }
     }
 
-    /// Follows a procedure to the first step that was not done, and further where `assume` knows how.
+    /// Runs a procedure up to the first step that was not run, and further as far as `assume` makes up results.
     pub(crate) fn planning(evidence: &'a Evidence, assume: Option<&'a dyn Assume>) -> Self {
         Self::new(evidence, true, assume)
     }
 
-    /// Follows a procedure as far as it was recorded.
+    /// Runs a procedure as far as it was recorded.
     pub fn recorded(evidence: &'a Evidence) -> Self {
         Self::new(evidence, false, None)
     }
 
-    /// The plan, the drive, and everything that was measured. What a dry run assumes is in [`Self::since`] alone.
+    /// The plan, the drive and everything measured. Assumed steps of a dry run are only in [`Self::since`].
     pub fn evidence(&self) -> &'a Evidence {
         self.evidence
     }
 
-    /// Whether only the next step is asked for.
+    /// Whether only the next step is wanted.
     pub fn is_planning(&self) -> bool {
         self.is_planning
     }
 
-    /// Whether the latest step was assumed, in a dry run.
+    /// Whether a dry run has assumed any step.
     pub fn is_assumed(&self) -> bool {
         !self.assumed.segments.is_empty() || !self.assumed.observations.is_empty()
     }
 
-    /// How much was done before the step that comes next.
+    /// The position of the next step.
     pub fn place(&self) -> Place {
         let Evidence { segments, observations, .. } = self.evidence;
         Place {
@@ -218,7 +218,7 @@ impl<'a> Steps<'a> {
         }
     }
 
-    /// What was done between an earlier moment and the step that comes next.
+    /// The steps between an earlier position and the next step.
     pub fn since(&self, earlier: Place) -> PastSteps<'a> {
         let Evidence { segments, observations, .. } = self.evidence;
         let segments = segments[..segments.len() - self.segments.len()].iter();
@@ -233,25 +233,25 @@ impl<'a> Steps<'a> {
         }
     }
 
-    /// The time of the drive after the latest workload.
+    /// The drive's time after the latest workload.
     pub(crate) fn now(&self) -> Nanos {
         let last = self.assumed.segments.last().copied().or(self.evidence.segments.last());
         last.map_or(Nanos::ZERO, |segment| segment.ended_at)
     }
 
-    /// Seed of the workload that comes after so many others.
+    /// The seed of the workload that `ahead` others precede.
     pub fn seed(&self, ahead: usize) -> u64 {
         self.evidence.plan.seed_of(self.place().segments + ahead)
     }
 
-    /// Passes over everything that was done, for a procedure whose parts take turns and find what they did by themselves, in the
-    /// evidence: what it runs then is new.
+    /// Skips all recorded steps, so that the next step is a new one. This is for a procedure whose parts take
+    /// turns and find their earlier steps in the evidence by themselves.
     pub fn skip_done(&mut self) {
         self.is_behind = self.is_assumed();
         (self.segments, self.observations, self.assume) = ([].iter(), [].iter(), None);
     }
 
-    /// Runs a workload. What was stopped or failed comes back as well; nothing follows it.
+    /// Runs a workload. A stopped or failed workload returns its segment, too; no step follows it.
     ///
     /// # Errors
     /// Nothing more is measured.
@@ -267,7 +267,7 @@ impl<'a> Steps<'a> {
         if is_this { Ok(segment) } else { Err(Ended) }
     }
 
-    /// Runs a workload with a seed of its own: that of its place in the run.
+    /// Runs a workload with the seed of its position in the run.
     ///
     /// # Errors
     /// Nothing more is measured.
@@ -276,7 +276,7 @@ impl<'a> Steps<'a> {
         self.run(|| Workload { seed, ..workload() })
     }
 
-    /// Leaves the drive idle, unless that is for no time.
+    /// Leaves the drive idle, unless `time` is zero.
     ///
     /// # Errors
     /// Nothing more is measured.
@@ -287,7 +287,7 @@ impl<'a> Steps<'a> {
         Ok(())
     }
 
-    /// Finds something out.
+    /// Runs a probe.
     ///
     /// # Errors
     /// Nothing more is measured.
@@ -303,13 +303,13 @@ impl<'a> Steps<'a> {
         if is_this { Ok(&observation.result) } else { Err(Ended) }
     }
 
-    /// Whether a recorded step is compared with the one that is asked for: an earlier version of the procedure may have gone on
-    /// otherwise, and its record is not taken for something else. While a run goes on each step is compared once, as the latest.
+    /// Whether to compare a recorded step with the requested one. An earlier version of the procedure may
+    /// have taken other steps. While a run goes on, each step is compared once, as the latest.
     fn compares(&self, left: usize) -> bool {
         !self.is_planning || left == 0
     }
 
-    /// Finds out what runs of earlier versions went on without; nothing of such a run.
+    /// Runs a probe that earlier versions did not have; `None` for a run by such a version.
     ///
     /// # Errors
     /// Nothing more is measured.
@@ -321,12 +321,12 @@ impl<'a> Steps<'a> {
         if is_recorded { self.probe(|| probe).map(Some) } else { Ok(None) }
     }
 
-    /// What the steps have shown; nothing where only the next step is asked for.
+    /// Concludes from the evidence; returns no findings where only the next step is wanted.
     pub fn conclude(&self, findings: impl FnOnce(&'a Evidence) -> Findings) -> Findings {
         if self.is_planning { Findings::default() } else { findings(self.evidence) }
     }
 
-    /// A step that was not done: assumed in a dry run; otherwise it is the next one, and ends what is followed.
+    /// Handles a step that was not run: a dry run assumes its result; otherwise it is the next step and ends the procedure.
     fn beyond_record(&mut self, step: impl FnOnce() -> Step) -> Result<PastStep<'a>, Ended> {
         if self.next.is_some() || self.is_behind {
             return Err(Ended);
@@ -340,39 +340,39 @@ impl<'a> Steps<'a> {
     }
 }
 
-/// A procedure holds its settings and nothing else: what to do next and what to conclude follow from the
-/// evidence alone, so a run can be resumed and judged again from its folder.
+/// A procedure holds only its settings. What to do next and what to conclude follow from the evidence alone,
+/// so a run can be resumed and judged again from its folder.
 pub trait Procedure {
-    /// Its question and its cost.
+    /// Its name, question and cost.
     fn descriptor(&self) -> &'static Descriptor;
 
-    /// How a folder has to be laid out for it; other targets ignore this.
+    /// How a folder must be laid out for it; other targets ignore this.
     fn layout(&self) -> Layout;
 
-    /// Whether its writes need agreement on a real drive, however few they are.
+    /// Whether the user must confirm its writes to a real drive, however few they are.
     fn always_confirms(&self) -> bool {
         false
     }
 
-    /// Whether it only probes and does no I/O, so that no file of a folder has to be made for it.
+    /// Whether it only runs probes, so that a folder needs no files for it.
     fn only_probes(&self) -> bool {
         false
     }
 
-    /// Most bytes that it writes from this evidence on, whatever it finds, where a dry run plans these steps; none where only time
-    /// ends one of them.
+    /// Most bytes that it writes after this evidence, whatever it finds, given the steps planned by a dry
+    /// run. `None` where only time ends a step.
     fn bytes_written_max(&self, _evidence: &Evidence, planned: &[Step]) -> Option<u64> {
         planned.iter().try_fold(0u64, |sum, step| Some(sum.saturating_add(step.bytes_written_max()?)))
     }
 
-    /// The experiment from its first step to what it concludes: it asks for one step after another; where one ends it, it concludes
-    /// from those before.
+    /// Runs the experiment from its first step to its conclusion. It asks for one step after another; if a
+    /// step ends it, it concludes from the steps before.
     ///
     /// # Errors
     /// A sentence, when the plan does not fit this drive.
     fn run(&self, steps: &mut Steps<'_>) -> Result<Findings, String>;
 
-    /// What to run next, as [`Self::run`] asks for it; [`crate::dry_run`] estimates it beforehand.
+    /// The next step that [`Self::run`] asks for. [`crate::dry_run`] uses it to estimate a run beforehand.
     ///
     /// # Errors
     /// A sentence, when the plan does not fit this drive.
@@ -382,7 +382,7 @@ pub trait Procedure {
         Ok(steps.next.unwrap_or(Step::Done))
     }
 
-    /// What the evidence says, as [`Self::run`] concludes; it may be incomplete.
+    /// What [`Self::run`] concludes from the evidence, which may be incomplete.
     fn judge(&self, evidence: &Evidence) -> Findings {
         self.run(&mut Steps::recorded(evidence)).unwrap_or_else(|reason| Findings {
             summary: wording::nothing_measured(&reason),
@@ -395,12 +395,12 @@ pub trait Procedure {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
-    /// Version of this form: 1.
+    /// Version of this format: 1.
     #[serde(default = "schema")]
     pub schema: u32,
     /// The name of a procedure, as typed on the command line.
     pub procedure: String,
-    /// The drive, as typed on the command line. A plan may leave it open.
+    /// The drive, as typed on the command line; a plan may leave it out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
     /// The file of the simulated drive that the target names, if a program made that drive and no folder has its file.
@@ -415,7 +415,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// A plan for a drive that needs no file from it.
+    /// A plan whose drive needs no file in it.
     pub fn new(
         procedure: impl Into<String>,
         target: Option<String>,
@@ -425,10 +425,10 @@ impl Plan {
         Self { schema: schema(), procedure: procedure.into(), target, drive: None, seed, options }
     }
 
-    /// The seed of each of a run's workloads.
+    /// The seed of the run's workload with this number.
     pub fn seed_of(&self, workload: usize) -> u64 {
-        // SplitMix64's increment keeps consecutive seeds apart; the generators that are seeded with this mix
-        // it further.
+        // SplitMix64's increment keeps consecutive seeds apart; the generators seeded with the sum mix it
+        // further.
         self.seed.wrapping_add((workload as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15))
     }
 }

@@ -1,5 +1,5 @@
-//! Numbers as people read them: three significant digits, a comma in thousands, a space before units and none before
-//! the percent sign. Sentences, tables and pages all spell numbers like this.
+//! Numbers as people read them: three significant digits, a comma in thousands, a space before units and none
+//! before the percent sign. Use these types in all sentences, tables and pages.
 
 use std::fmt;
 
@@ -21,7 +21,7 @@ pub struct Latency(pub f64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Size(pub u64);
 
-/// An address in bytes: `8 MiB`, `301 GiB (byte 323,295,903,744)` where the rounded size is another address.
+/// An address in bytes: `8 MiB`, or `301 GiB (byte 323,295,903,744)` where the rounded size is another address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Offset(pub u64);
 
@@ -33,11 +33,11 @@ pub struct Share(pub f64);
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub struct Factor(pub f64);
 
-/// A speed over an earlier or another one: `17% slower`, `15% faster`, `3.59× as fast`, `as fast`.
+/// A speed relative to another: `17% slower`, `15% faster`, `3.59× as fast`, `as fast`.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub struct SpeedChange(pub f64);
 
-/// A time over an earlier or another one: `12% longer`, `12% shorter`, `4.84× as long`, `as long`.
+/// A time relative to another: `12% longer`, `12% shorter`, `4.84× as long`, `as long`.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub struct TimeChange(pub f64);
 
@@ -79,8 +79,8 @@ impl fmt::Display for Offset {
 }
 
 impl fmt::Display for Share {
-    /// Whole percents from 10% on, a decimal below, and just below 100% a decimal, too, so that 99.8% is not shown as
-    /// all. `{:.1}` asks for so many decimals.
+    /// Shows whole percents from 10% on, and one decimal below. Just below 100% it also shows a decimal, so
+    /// that 99.8% does not look like all. `{:.1}` sets the number of decimals.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let percent = self.0 * 100.0;
         if let Some(decimals) = f.precision() {
@@ -91,7 +91,7 @@ impl fmt::Display for Share {
             size if !(0.001..999.5).contains(&size) => digits(percent),
             size if size >= 9.95 && !is_nearly_all => format!("{percent:.0}"),
             size if size >= 0.095 => format!("{percent:.1}"),
-            // One significant digit, so that little is not shown as nothing.
+            // One significant digit, so that a small share does not look like none.
             size => format!("{percent:.*}", -size.log10().floor() as usize),
         };
         let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
@@ -117,9 +117,9 @@ impl fmt::Display for TimeChange {
     }
 }
 
-/// From twice as much on, a change is said as a factor, which is easier to imagine than a percentage.
+/// From this ratio on, a change is shown as a factor, which is easier to imagine than a percentage.
 const FACTOR_FROM: f64 = 2.0;
-/// A smaller change is none to a reader: half of what a share shows in its last digit at 100%.
+/// Least change that is shown: half of the last digit that a share shows at 100%.
 const CHANGE_MIN: f64 = 0.0005;
 
 fn change(f: &mut fmt::Formatter<'_>, ratio: f64, [less, more, same]: [&str; 3]) -> fmt::Result {
@@ -137,8 +137,8 @@ pub fn count(number: u64, noun: &str) -> String {
     format!("{} {noun}{plural}", Number(number as f64))
 }
 
-/// `19.8 MB/s (15.9–24.7)`, and without the range where it is the value alone. The unit stands once where all three
-/// have the same.
+/// `19.8 MB/s (15.9–24.7)`, or only the value if the range is the same. The unit stands once where all three
+/// share it.
 pub fn with_range(value: impl fmt::Display, low: impl fmt::Display, high: impl fmt::Display) -> String {
     let [value, low, high] = same_decimals([&value, &low, &high]);
     if low == value && high == value {
@@ -155,7 +155,7 @@ pub fn with_range(value: impl fmt::Display, low: impl fmt::Display, high: impl f
     }
 }
 
-/// `15.9–24.7 MB/s`: the unit once where both have the same, and one value where both are equal.
+/// `15.9–24.7 MB/s`: the unit once if both share it, and one value if both are equal.
 pub fn range(low: impl fmt::Display, high: impl fmt::Display) -> String {
     let [low, high] = same_decimals([&low, &high]);
     if low == high {
@@ -167,7 +167,7 @@ pub fn range(low: impl fmt::Display, high: impl fmt::Display) -> String {
     }
 }
 
-/// `41% slower to 15% faster`, `30–38% slower`: the end that changes most first, and what both share once.
+/// `41% slower to 15% faster`, `30–38% slower`: the end that changes most comes first, and what both share stands once.
 pub fn change_range(low: impl fmt::Display, high: impl fmt::Display) -> String {
     let (low, high) = (low.to_string(), high.to_string());
     if low == high {
@@ -175,7 +175,7 @@ pub fn change_range(low: impl fmt::Display, high: impl fmt::Display) -> String {
     }
     match (low.split_once("% "), high.split_once("% ")) {
         (Some((from, way)), Some((to, other_way))) if way == other_way => {
-            // Slower runs from more to less, so that the smaller number of both stands first.
+            // The low end of "slower" is the larger number, so the ends are swapped: the smaller number comes first.
             let (from, to) = if is_less(to, from) { (to, from) } else { (from, to) };
             format!("{from}–{to}% {way}")
         }
@@ -183,7 +183,7 @@ pub fn change_range(low: impl fmt::Display, high: impl fmt::Display) -> String {
     }
 }
 
-/// `17% slower (41% slower to 15% faster)`, `34% slower (30–38%)`, and without the range where it is the value alone.
+/// `17% slower (41% slower to 15% faster)`, `34% slower (30–38%)`, or only the value if the range is the same.
 pub fn with_change_range(
     value: impl fmt::Display,
     low: impl fmt::Display,
@@ -199,7 +199,7 @@ pub fn with_change_range(
     format!("{value} ({})", short.unwrap_or(range))
 }
 
-/// The texts of some quantities; shares with as many decimals each, unless they are equal: `9.7–10.3%`.
+/// The texts of some quantities. Shares get equally many decimals, unless they have them already: `9.7–10.3%`.
 fn same_decimals<const COUNT: usize>(quantities: [&dyn fmt::Display; COUNT]) -> [String; COUNT] {
     let texts = quantities.map(ToString::to_string);
     let decimals = |text: &String| {
@@ -212,7 +212,7 @@ fn same_decimals<const COUNT: usize>(quantities: [&dyn fmt::Display; COUNT]) -> 
         return texts;
     }
     let exact = quantities.map(|quantity| format!("{quantity:.most$}"));
-    // A text that was made before has lost its other decimals.
+    // A quantity that already is text cannot show more decimals.
     if exact.iter().all(|text| text.ends_with('%')) { exact } else { texts }
 }
 
@@ -222,13 +222,13 @@ fn is_less(one: &str, other: &str) -> bool {
 }
 
 fn join_range(low: &str, high: &str) -> String {
-    // A dash before a minus sign cannot be read.
+    // A minus sign after a dash cannot be read.
     let to = if low.starts_with('-') || high.starts_with('-') { " to " } else { "–" };
     format!("{low}{to}{high}")
 }
 
-/// A number and its unit: `77.2` and `MB/s`, `26` and `%`, `4` and nothing; `None` where it has several
-/// units, as in `2 min 3 s`.
+/// Splits a text into number and unit: `77.2` and `MB/s`, `26` and `%`, `4` and nothing. `None` where it has
+/// several units, as in `2 min 3 s`.
 fn split_unit(text: &str) -> Option<(&str, &str)> {
     for sign in ["%", "×"] {
         if let Some(number) = text.strip_suffix(sign) {

@@ -1,4 +1,4 @@
-//! A zone of a drive's addresses.
+//! A region of a drive's addresses, given in bytes or percent.
 
 use std::fmt;
 use std::ops::Range;
@@ -7,7 +7,7 @@ use std::str::FromStr;
 use crate::units::{exact_size, parse_size};
 use crate::{serde_as_text, wording};
 
-/// A zone of addresses, spelled `whole`, `0..8GiB` or `25%..50%`.
+/// A range of addresses, spelled `whole`, `0..8GiB` or `25%..50%`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Region {
     start: Bound,
@@ -29,10 +29,10 @@ impl Region {
         Self { start: Bound::Bytes(range.start), end: Bound::Bytes(range.end) }
     }
 
-    /// The bytes it covers on a drive of `capacity` bytes, both ends rounded down to `block`.
+    /// The bytes that it covers on a drive of `capacity` bytes, with both ends rounded down to `block`.
     ///
     /// # Errors
-    /// A sentence, when it is empty there or reaches beyond the drive.
+    /// A sentence, when that range is empty or reaches beyond the drive.
     pub fn resolve(&self, capacity: u64, block: u32) -> Result<Range<u64>, String> {
         let at = |bound| {
             let bytes = match bound {

@@ -1,4 +1,4 @@
-//! Samples, and what one workload leaves of them: a segment, in constant memory.
+//! What the samples of one workload are reduced to: a segment, in constant memory.
 
 use crate::io::Sample;
 use std::ops::ControlFlow;
@@ -23,43 +23,43 @@ pub struct Segment {
     pub started_at: Nanos,
     /// When its last I/O ended on the drive's clock.
     pub ended_at: Nanos,
-    /// How long at least one I/O was outstanding: exact for one lane, see [`crate::busy::of_lanes`] for
-    /// several. Zero where that was not recorded, as in what other programs measured.
+    /// How long at least one I/O was in flight: exact for one lane; [`crate::busy::of_lanes`] explains
+    /// several. Zero where it was not recorded, as in measurements by other programs.
     #[serde(default)]
     pub busy: Nanos,
     /// Why it ended.
     pub stop: Stop,
-    /// One for each operation of each stream that occurred, by stream, then op.
+    /// One tally for each operation of each stream that occurred, by stream, then operation.
     pub tallies: Vec<Tally>,
-    /// Along time since `started_at`, in nanoseconds.
+    /// Windows over time since `started_at`, in nanoseconds.
     pub seconds: Windows,
-    /// Along bytes moved since `started_at`, as wide as [`Workload::window`] says at first.
+    /// Windows over bytes moved since `started_at`; [`Workload::window`] sets their first width.
     pub gigabytes: Windows,
     /// The slowest I/Os, slowest first; at most [`Segment::SLOWEST_MAX`].
     pub slowest: Vec<Sample>,
-    /// The first I/Os that the drive refused or cut short; at most [`Segment::REFUSED_MAX`]. All are counted
-    /// in the tallies.
+    /// The first I/Os that the drive refused or cut short, at most [`Segment::REFUSED_MAX`]. The tallies
+    /// count all of them.
     pub refused_ios: Vec<Sample>,
     /// The first I/Os in order of their ends, as many as [`Workload::samples`] asks for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub samples: Vec<Sample>,
-    /// The result of a replay, next to what the recording says of the same I/Os.
+    /// The result of a replay, beside what the recording says about the same I/Os.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replay_record: Option<ReplayRecord>,
-    /// Whether the run was interrupted before this and then resumed, with a new clock.
+    /// Whether the run was interrupted before this workload and then resumed with a new clock.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub after_interruption: bool,
-    /// Before the first I/O.
+    /// The drive's state before the first I/O.
     pub health_before: Health,
-    /// After the last one.
+    /// The drive's state after the last I/O.
     pub health_after: Health,
-    /// Flash counters of a simulated drive after it.
+    /// A simulated drive's flash counters after it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accounting: Option<FlashCounters>,
-    /// What the kernel counted at the device in that time, I/O of other programs included.
+    /// What the kernel counted at the device meanwhile, including I/O of other programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_counters: Option<Counters>,
-    /// The check of stamped sectors that were read; absent where there was nothing to check.
+    /// The check of stamped sectors that were read; absent if there was nothing to check.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub damage: Option<Damage>,
 }
@@ -70,7 +70,7 @@ impl Segment {
     /// How many of the refused I/Os are kept one by one.
     pub const REFUSED_MAX: usize = 16;
 
-    /// From the start to the end of the last I/O.
+    /// The time from the start to the end of the last I/O.
     pub fn elapsed(&self) -> Nanos {
         self.ended_at - self.started_at
     }
@@ -90,14 +90,14 @@ impl Segment {
         self.tallies.iter().map(|tally| tally.errors + tally.short).sum()
     }
 
-    /// All operations together, as one.
+    /// The tally of all operations together.
     pub fn total(&self) -> Tally {
         let mut total = Tally::new(0, Op::Read);
         self.tallies.iter().for_each(|tally| total.merge(tally));
         total
     }
 
-    /// One operation over all streams, as one.
+    /// The tally of one operation over all streams.
     pub fn total_of(&self, op: Op) -> Tally {
         let mut total = Tally::new(0, op);
         self.tallies_of(op).for_each(|tally| total.merge(tally));
@@ -109,7 +109,7 @@ impl Segment {
         self.total().latency
     }
 
-    /// Whether it was assumed in a dry run, which has counts and no latencies, and not measured.
+    /// Whether a dry run made it up, with counts and no latencies.
     pub fn is_dry_run(&self) -> bool {
         self.tallies.iter().any(|tally| tally.ios > 0 && tally.latency.count() == 0)
     }
@@ -119,7 +119,7 @@ impl Segment {
     }
 }
 
-/// The recorder of one lane that makes a [`Segment`].
+/// The recorder of one lane; the recorders of all lanes make a [`Segment`].
 pub struct SegmentRecorder {
     tallies: Vec<[Option<Box<Tally>>; Op::ALL.len()]>,
     seconds: Windows,
@@ -135,9 +135,9 @@ pub struct SegmentRecorder {
     bytes: u64,
 }
 
-/// I/Os that the medium refuses which count as results before a workload is stopped, unless it is to find out which are.
+/// Refusals by the medium that stop a workload. A workload of stamped sectors goes on, to find all of them.
 const ERRORS_MAX: u64 = 100;
-/// Width of the windows along time and along bytes.
+/// Width of the windows over time and over bytes.
 const WINDOW_NS: u64 = 1_000_000_000;
 const WINDOW_BYTES: u64 = 1 << 30;
 
@@ -227,7 +227,7 @@ impl SegmentRecorder {
         }
     }
 
-    /// The records of all lanes as one segment.
+    /// Joins the records of all lanes into one segment.
     pub fn join(lanes: Vec<Self>, workload: &Workload, stop: Stop) -> Segment {
         let busy: Vec<Nanos> = lanes.iter().map(|lane| lane.busy).collect();
         let mut lanes = lanes.into_iter();
@@ -281,7 +281,7 @@ impl SegmentRecorder {
     }
 }
 
-/// The slowest samples so far. `floor` is the latency that a newcomer has to exceed once the list is full.
+/// The slowest samples so far. Once the list is full, a new sample must exceed the latency `floor`.
 #[derive(Default)]
 struct Slowest {
     samples: Vec<Sample>,
@@ -325,28 +325,28 @@ pub enum Stop {
         /// The operating system's error number.
         errno: i32,
     },
-    /// A job of another program had this error of the operating system; for which I/O is not known.
+    /// A job of another program failed with this system error; which I/O failed is unknown.
     JobFailed {
-        /// The operating system's error number; negative if it is one of another system that Linux lacks.
+        /// The operating system's error number; negative if another system has it and Linux lacks it.
         errno: i32,
     },
 }
 
 impl Stop {
-    /// Whether something went wrong, so that what was measured until then is not the workload's.
+    /// Whether something failed, so that what was measured is not the workload's.
     pub fn is_failure(self) -> bool {
         matches!(self, Self::Failed { .. } | Self::JobFailed { .. })
     }
 }
 
-/// Takes the samples of one lane, pushed batch by batch, in order of completion.
+/// Takes the samples of one lane batch by batch, in order of completion.
 ///
-/// Push rather than pull, so that a recorder never owns the pace: it can only ask to stop.
+/// The loop pushes the samples, so a recorder never sets the pace: it can only ask to stop.
 pub trait Recorder {
-    /// The workload starts, at this time on the drive's clock.
+    /// The workload starts at this time on the drive's clock.
     fn begin(&mut self, _workload: &Workload, _at: Nanos) {}
 
-    /// Some I/Os have ended. `Break` stops issuing; what is in flight is still recorded.
+    /// Some I/Os have ended. `Break` stops issuing; I/Os in flight are still recorded.
     fn record(&mut self, samples: &[Sample]) -> ControlFlow<Stop>;
 
     /// Nothing has ended for a while.
@@ -354,7 +354,7 @@ pub trait Recorder {
         ControlFlow::Continue(())
     }
 
-    /// How long at least one I/O was outstanding; said once, before the end.
+    /// Reports once, before the end, how long at least one I/O was in flight.
     fn busy(&mut self, _busy: Nanos) {}
 
     /// The last I/O has ended, or the rest is over.
@@ -368,7 +368,7 @@ impl Recorder for () {
     }
 }
 
-/// Records twice; either may stop.
+/// Passes everything to two recorders; either may stop.
 impl<A: Recorder, B: Recorder> Recorder for (A, B) {
     fn begin(&mut self, workload: &Workload, at: Nanos) {
         self.0.begin(workload, at);
@@ -422,17 +422,17 @@ impl<R: Recorder + ?Sized> Recorder for Box<R> {
     }
 }
 
-/// Cells of equal width along an axis (time since the start, or bytes moved since the start). When the axis
-/// grows beyond [`Windows::CELLS_MAX`] cells, pairs of cells are merged and the width doubles.
+/// Cells of equal width along an axis: time or bytes moved since the start. When the axis exceeds
+/// [`Windows::CELLS_MAX`] cells, pairs of cells are merged and the width doubles.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Windows {
     /// Width of a cell, in the unit of the axis (nanoseconds or bytes).
     pub width: u64,
-    /// From the start of the axis, without gaps.
+    /// The cells from the start of the axis, without gaps.
     pub cells: Vec<Cell>,
 }
 
-/// What ended within one cell.
+/// The I/Os that ended within one cell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cell {
     /// I/Os that ended.
@@ -466,7 +466,7 @@ impl Cell {
 }
 
 impl Windows {
-    /// More cells than this are never kept.
+    /// Most cells that are kept.
     pub const CELLS_MAX: usize = 2048;
 
     /// An empty axis with cells of this width.
@@ -478,7 +478,7 @@ impl Windows {
     /// Counts one I/O at `position` on the axis.
     #[inline]
     pub fn add(&mut self, position: u64, bytes: u64, latency: Nanos, done: Nanos) {
-        // Positions mostly grow, so the last cell is the usual place and needs no division.
+        // Positions mostly grow, so the last cell usually fits and needs no division.
         let last = self.cells.len().wrapping_sub(1);
         if last != usize::MAX && position.wrapping_sub(last as u64 * self.width) < self.width {
             return self.cells[last].add(bytes, latency, done);
@@ -525,9 +525,8 @@ impl Windows {
     }
 }
 
-/// The record of a replay. It counts the I/Os of the recording: one that was split counts once, from when its
-/// first piece was due to when its last one ended. What was left out is in none of these numbers, on neither
-/// side.
+/// The record of a replay. It counts I/Os of the recording: a split I/O counts once, from when its first
+/// piece was due until its last piece ended. I/Os that were left out appear only in `skips`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReplayRecord {
     /// I/Os that were carried out to their end.
@@ -536,42 +535,42 @@ pub struct ReplayRecord {
     pub skips: u64,
     /// I/Os that were moved or cut, as the target has fewer addresses or larger blocks than the recorded drive.
     pub remapped_ios: u64,
-    /// By stream, then operation, of those that occurred.
+    /// Tallies by stream, then operation, where they occurred.
     pub tallies: Vec<ReplayTally>,
-    /// By stream, of those that occurred.
+    /// Streams that occurred, by number.
     pub streams: Vec<ReplayStream>,
-    /// Time with an I/O in flight, of whichever stream.
+    /// Time with an I/O of any stream in flight.
     pub busy: ReplayPair,
-    /// Time with a read or a flush in flight, which a program waits for. Writes usually go to memory, so a
-    /// program does not.
+    /// Time with a read or a flush in flight, for which programs wait. Writes usually go to memory, so
+    /// programs do not wait for them.
     #[serde(default)]
     pub blocking: ReplayPair,
     /// Latencies in the replay.
     pub replay_latency: Latencies,
     /// Latencies in the recording.
     pub recording_latency: Latencies,
-    /// When the last I/O of the recording ended, since its first left; idle times are not cut.
+    /// The time from the first departure to the last end in the recording; idle times are not cut.
     pub recorded_elapsed: Nanos,
-    /// Latencies in the replay, by when the I/Os left in the recording, in nanoseconds since its first.
+    /// Latencies in the replay over departure times in the recording, in nanoseconds since its first I/O.
     pub replayed_windows: Windows,
-    /// Latencies in the recording, by the same.
+    /// Latencies in the recording over the same times.
     pub recorded_windows: Windows,
-    /// How late the I/Os left, from when they were due; none where the pace asks for no time.
+    /// How late the I/Os left after they were due; empty where the pace asks for no time.
     pub lateness: Latencies,
-    /// Sum of that.
+    /// Sum of `lateness`, in nanoseconds.
     pub lateness_ns_sum: u64,
-    /// The part of that sum in which the maximum was in flight: caused by the target.
+    /// The part of `lateness_ns_sum` with as many I/Os in flight as allowed: the target caused it.
     pub throttled_ns_sum: u64,
-    /// The slowest of the replay, slowest first; at most [`ReplayRecord::LONGEST_MAX`].
+    /// The slowest I/Os of the replay, slowest first; at most [`ReplayRecord::LONGEST_MAX`].
     pub longest: Vec<SlowIo>,
 }
 
-/// Two spans of time in nanoseconds: of the replay, and of the recording.
+/// Two times: of the replay and of the recording.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReplayPair {
-    /// On this target.
+    /// Nanoseconds on this target.
     pub replayed_ns: u64,
-    /// In the recording, as far as it says.
+    /// Nanoseconds in the recording, as far as known.
     pub recorded_ns: u64,
 }
 
@@ -584,26 +583,26 @@ pub struct ReplayTally {
     pub op: Op,
     /// I/Os of the recording.
     pub ios: u64,
-    /// Bytes that they asked for, as recorded.
+    /// Bytes that they requested, as recorded.
     pub bytes: u64,
     /// Sum of all latencies in the replay.
     pub latency_ns_sum: u64,
-    /// I/Os whose latency the recording knows.
+    /// I/Os whose latency is known in the recording.
     pub paired: u64,
-    /// Sums of the latencies of those.
+    /// Sums of the latencies of those paired I/Os.
     pub waiting: ReplayPair,
 }
 
 /// One stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReplayStream {
-    /// Which.
+    /// Its index in the workload.
     pub stream: u16,
     /// Time with at least one of its I/Os in flight.
     pub busy: ReplayPair,
 }
 
-/// One I/O that took long.
+/// One slow I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SlowIo {
     /// The stream.
@@ -614,16 +613,16 @@ pub struct SlowIo {
     pub offset: u64,
     /// Bytes, as recorded.
     pub length: u64,
-    /// When it left in the recording, since its first I/O left.
+    /// When it left in the recording, since the recording's first I/O.
     pub at: Nanos,
     /// How long it took in the replay.
     pub latency: Nanos,
-    /// How long it took in the recording, where that is known.
+    /// How long it took in the recording, where known.
     pub recorded_latency: Option<Nanos>,
 }
 
 impl ReplayRecord {
-    /// How many of the longest waits are kept one by one.
+    /// How many of the slowest I/Os are kept one by one.
     pub const LONGEST_MAX: usize = 16;
 
     /// Sums of the latencies of all I/Os whose latency is known on both sides.
@@ -636,7 +635,7 @@ impl ReplayRecord {
         self.tallies.iter().map(|tally| tally.paired).sum()
     }
 
-    /// Bytes that the I/Os asked for, as recorded.
+    /// Bytes that the I/Os requested, as recorded.
     pub fn bytes(&self) -> u64 {
         self.tallies.iter().map(|tally| tally.bytes).sum()
     }
@@ -652,8 +651,8 @@ impl ReplayPair {
         }
     }
 
-    /// Time saved against the recording, in percent, below zero where the replay takes longer; `None` where
-    /// the recording took none.
+    /// Time saved against the recording, in percent; negative if the replay takes longer. `None` if the
+    /// recording took no time.
     pub fn saved_percent(self) -> Option<f64> {
         (self.recorded_ns > 0).then(|| (1.0 - self.replayed_ns as f64 / self.recorded_ns as f64) * 100.0)
     }

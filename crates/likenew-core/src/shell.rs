@@ -1,7 +1,7 @@
-//! Words of commands that are printed for a person to paste into a shell.
+//! Quotes words of shell commands that users paste, and adds or removes sudo.
 
-/// A word that the shell takes as it is, whatever characters are in it. Quotes do not keep a program from taking a word that
-/// begins with a dash for an option.
+/// Quotes a word so that the shell takes it literally. Quotes do not keep a program from reading a word that
+/// begins with a dash as an option.
 pub fn shell_quote(word: &str) -> String {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-:@%+=,".contains(letter);
     if !word.is_empty() && word.chars().all(is_plain) {
@@ -10,10 +10,10 @@ pub fn shell_quote(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
-/// System commands that any user may run, by their beginning.
+/// Beginnings of system commands that any user may run.
 const WITHOUT_ROOT: [&str; 4] = ["likenew ", "cat ", "cryptsetup benchmark", "fwupdmgr get-updates"];
 
-/// A command as somebody types it who is not root.
+/// The command as an ordinary user types it.
 pub fn with_sudo(command: &str) -> String {
     if let Some((first, then)) = command.split_once(" && ") {
         return format!("{} && {}", with_sudo(first), with_sudo(then));
@@ -21,14 +21,14 @@ pub fn with_sudo(command: &str) -> String {
     if WITHOUT_ROOT.iter().any(|start| command.starts_with(start)) || command.starts_with("sudo ") {
         return command.to_owned();
     }
-    // A redirection is opened by the shell of the user, not by sudo.
+    // The user's shell, not sudo, opens a redirection.
     match command.split_once(" > ").or_else(|| command.split_once(" | tee ")) {
         Some((text, file)) => format!("{text} | sudo tee {file}"),
         None => format!("sudo {command}"),
     }
 }
 
-/// The same as root types it.
+/// The command as root types it.
 pub fn without_sudo(command: &str) -> String {
     let command = command.strip_prefix("sudo ").unwrap_or(command);
     command.replace(" | sudo ", " | ").replace(" && sudo ", " && ")

@@ -1,10 +1,10 @@
-//! Stamped sectors say where they belong, and which pass of which run has written them.
+//! Stamped sectors, which say where they belong, and which pass of which run wrote them.
 //!
-//! A stamped sector of 512 bytes begins with a magic number (which includes the version of this format), the
-//! address it was written for, the run's key, the pass, and a checksum of these. All other bytes follow from
-//! them, so every byte is checked when it is read, and a sector at the wrong address shows where it came
-//! from. Sectors are independent: any target whose blocks are whole sectors can be stamped, and written and
-//! read in I/Os of other lengths.
+//! A stamped sector of 512 bytes begins with a magic number, its address, the run's key, the pass, and a
+//! checksum of these. The magic number includes the version of this format. All other bytes follow from this
+//! header, so reads check every byte, and a sector at a wrong address shows where it came from. Sectors are
+//! independent: any target whose blocks are whole sectors can be stamped, and read in I/Os of other lengths
+//! than it was written.
 
 use std::fmt;
 use std::str::FromStr;
@@ -17,13 +17,13 @@ use crate::wording;
 pub const SECTOR: usize = 512;
 
 const WORDS: usize = SECTOR / size_of::<u64>();
-/// Words of a sector that say what it is.
+/// Words of a sector's header.
 const HEAD: usize = 5;
 /// The last digit is the version of the format.
 const MAGIC: u64 = u64::from_le_bytes(*b"LIKENEW1");
 /// 2⁶⁴ over the golden ratio: the increment of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
 const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
-/// Distinguishes the words of a sector before they are mixed.
+/// Keeps the words of a sector apart before they are mixed.
 const STEPS: [u64; WORDS] = {
     let mut steps = [0u64; WORDS];
     let mut index = 0;
@@ -34,10 +34,10 @@ const STEPS: [u64; WORDS] = {
     steps
 };
 
-/// The writer of a sector, spelled `KEY:PASS`.
+/// The writer of a sector: a run and its pass, spelled `KEY:PASS`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Stamp {
-    /// The run. Runs on the same real drive have different ones.
+    /// The key of the run. Runs on the same real drive have different keys.
     pub key: u64,
     /// The pass of the run.
     pub pass: u32,
@@ -46,7 +46,7 @@ pub struct Stamp {
 /// The header of an intact sector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Label {
-    /// The first byte of the place that it was written for.
+    /// The address that it was written for.
     pub address: u64,
     /// Its writer.
     pub stamp: Stamp,
@@ -123,7 +123,7 @@ impl Stamp {
         mix(mix(self.key ^ MAGIC).wrapping_add(u64::from(self.pass)))
     }
 
-    /// The first words of a sector.
+    /// The header of a sector.
     #[inline(always)]
     fn head(self, address: u64, seed: u64) -> [u64; HEAD] {
         [MAGIC, address, self.key, u64::from(self.pass), seed]
@@ -141,14 +141,14 @@ impl Label {
     }
 }
 
-/// What one sector is made of; also the checksum of its head.
+/// The number that all bytes of a sector follow from; also the checksum of its header.
 #[inline(always)]
 fn seed(base: u64, address: u64) -> u64 {
     mix(base ^ address)
 }
 
-/// A word after the head: a xorshift (Marsaglia, "Xorshift RNGs", Journal of Statistical Software 8(14), 2003, triple 13, 7, 17)
-/// of as many different numbers, which the compiler does in the widest registers.
+/// A word after the header: one xorshift step (Marsaglia, "Xorshift RNGs", Journal of Statistical Software
+/// 8(14), 2003, triple 13, 7, 17) on a number of its own, so that the compiler uses the widest registers.
 #[inline(always)]
 fn body(seed: u64, step: u64) -> u64 {
     let mut word = seed.wrapping_add(step);
@@ -158,7 +158,7 @@ fn body(seed: u64, step: u64) -> u64 {
 }
 
 /// The finalizer of SplitMix64: every bit of the input affects every bit of the result, and no two inputs
-/// give one result.
+/// give the same result.
 #[inline(always)]
 fn mix(mut number: u64) -> u64 {
     number = number.wrapping_add(STEP);
@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn the_form_stays_what_it_is() {
-        // What an earlier version has written is read by a later one; otherwise the magic number has to change.
+        // A later version must read what an earlier version wrote; otherwise the magic number must change.
         let sector = stamped_bytes(STAMP, 4096, 1);
         assert_eq!(&sector[..8], b"LIKENEW1");
         assert_eq!(sector[8..32], [4096u64, 7, 2].map(u64::to_le_bytes).concat());
@@ -264,7 +264,7 @@ mod tests {
             let sector = stamped_bytes(STAMP, address * 512, 1);
             prop_assert!(!STAMP.is_intact((address + by) * 512, &sector));
             let far = STAMP.different_bits((address + by) * 512, sector.as_chunks().0.first().unwrap());
-            // 472 bytes that have nothing to do with each other differ in half of their bits.
+            // 472 unrelated bytes differ in half of their bits.
             prop_assert!((1500..2600).contains(&far), "{} bits", far);
             for other in [Stamp { key: by ^ 7, ..STAMP }, Stamp { pass: STAMP.pass.wrapping_add(by as u32 | 1), ..STAMP }] {
                 prop_assert_eq!(other == STAMP, other.is_intact(address * 512, &sector));

@@ -1,15 +1,15 @@
-//! What the kernel counts of a block device, and what two of its counts say of the time between them.
+//! The kernel's counts of a block device, and their change between two readings.
 //!
 //! The fields are those of `/sys/block/DEVICE/stat` (Linux, Documentation/block/stat.rst and
-//! admin-guide/iostats.rst) in the kernel's own units, so that a counter that wraps can be distinguished from
-//! a device that restarted.
+//! admin-guide/iostats.rst) in the kernel's own units. So a counter that wraps can be distinguished from a
+//! device that restarted.
 
 use serde::{Deserialize, Serialize};
 
 use crate::io::Op;
 use crate::units::Nanos;
 
-/// Counts of one device since it appeared, or between two moments.
+/// Counts of one device since it appeared, or between two readings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stat {
     /// Reads that have ended.
@@ -33,13 +33,13 @@ pub struct Stat {
 /// Counts of one operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OpStat {
-    /// I/Os that have ended, as they went to the device.
+    /// I/Os that have ended, counted as they went to the device.
     pub ios: u64,
     /// I/Os that were merged with an adjacent one in the queue and went to the device with it.
     pub merged: u64,
     /// Sectors of 512 bytes, whatever the device's own are.
     pub sectors: u64,
-    /// Milliseconds that these I/Os took, from entering the queue to their end, added up.
+    /// Milliseconds that these I/Os took from entering the queue to their end, summed.
     pub ms: u64,
 }
 
@@ -49,14 +49,14 @@ impl OpStat {
         self.sectors.saturating_mul(512)
     }
 
-    /// Mean time of an I/O, from entering the queue to its end; none where there was none.
+    /// Mean time of an I/O from entering the queue to its end; `None` without I/Os.
     ///
-    /// The kernel gives whole milliseconds of all I/Os together, so it is good to [`OpStat::latency_step`].
+    /// The kernel sums whole milliseconds over all I/Os, so the mean is exact to [`OpStat::latency_step`].
     pub fn latency_mean(&self) -> Option<Nanos> {
         (self.ios > 0).then(|| Nanos((self.ms as f64 * 1e6 / self.ios as f64).round() as u64))
     }
 
-    /// The step in which [`OpStat::latency_mean`] is known: a millisecond over the number of I/Os.
+    /// The resolution of [`OpStat::latency_mean`]: a millisecond over the number of I/Os.
     pub fn latency_step(&self) -> Option<Nanos> {
         (self.ios > 0).then(|| Nanos(1_000_000u64.div_ceil(self.ios)))
     }
@@ -70,7 +70,7 @@ impl OpStat {
         })
     }
 
-    /// Both together.
+    /// The sum of both.
     #[must_use]
     pub fn plus(&self, other: &Self) -> Self {
         Self {
@@ -83,7 +83,7 @@ impl OpStat {
 }
 
 impl Stat {
-    /// What is counted of an operation; nothing where the kernel does not count it.
+    /// The counts of an operation; `None` if the kernel does not count it.
     pub fn op_stat(&self, op: Op) -> Option<&OpStat> {
         match op {
             Op::Read => Some(&self.read),
@@ -93,11 +93,11 @@ impl Stat {
         }
     }
 
-    /// What was counted since `earlier`, with what is in flight now. `None` when the device has restarted in
-    /// between, so that the two have nothing to do with each other.
+    /// What was counted since `earlier`, and what is in flight now. `None` if the device restarted in
+    /// between, so that the two readings are unrelated.
     ///
-    /// Times are 32 bits wide on every kernel and everything is on 32-bit ones: a count that went back by
-    /// more than half of that has wrapped, a count that went back by less has restarted.
+    /// Times are 32 bits wide on every kernel, and all counts are on 32-bit kernels. A count that went back
+    /// by more than half of that has wrapped; one that went back by less has restarted.
     pub fn since(&self, earlier: &Self) -> Option<Self> {
         let optional = |now: &Option<OpStat>, then: &Option<OpStat>| match (now, then) {
             (Some(now), Some(then)) => now.since(then).map(Some),
@@ -125,7 +125,7 @@ impl Stat {
     }
 }
 
-/// From one count to a later one of the same kind, over at most one wrap at 2³².
+/// The change from one count to a later one of its kind, over at most one wrap at 2³².
 fn counter_delta(now: u64, then: u64) -> Option<u64> {
     const WIDTH: u64 = 1 << 32;
     match now.checked_sub(then) {

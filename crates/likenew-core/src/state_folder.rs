@@ -1,4 +1,4 @@
-//! Where the program keeps what it has to know again and no run holds.
+//! The folder for what the program must remember beyond any run.
 
 use std::ffi::OsString;
 use std::path::PathBuf;

@@ -27,27 +27,27 @@ pub struct Tally {
     pub bytes: u64,
     /// I/Os that moved fewer bytes than asked.
     pub short: u64,
-    /// I/Os that the drive refused. Their latency counts, too.
+    /// I/Os that the drive refused. Their latencies count, too.
     pub errors: u64,
     /// Sum of all latencies, in nanoseconds.
     pub latency_ns_sum: u64,
-    /// Distribution of latency in nanoseconds. Where it is stored: HdrHistogram's V2 form in base 64, or the
+    /// Distribution of latency in nanoseconds. It is stored as HdrHistogram's V2 form in base 64, or as the
     /// values of another program.
     pub latency: Latencies,
 }
 
 /// A latency histogram in nanoseconds, 1 ns to 1 h, three significant digits.
 ///
-/// While latencies are counted it is a table with a bucket for each value; afterward only the used buckets
-/// are kept, so that a run of many thousand workloads fits into memory. Those of another program stay as it
-/// gave them.
+/// While latencies are counted, it is a table with a bucket for each value. Afterward only the used buckets
+/// are kept, so that a run of many thousand workloads fits into memory. Latencies of another program are kept
+/// as given.
 #[derive(Clone, Debug)]
 pub struct Latencies(Form);
 
 #[derive(Clone, Debug)]
 enum Form {
     Counting(Histogram<u64>),
-    /// The highest value of each used bucket, ascending, and its count.
+    /// The highest value of each used bucket, ascending, with its count.
     Kept(Vec<(u64, u64)>),
     Given(GivenLatencies),
 }
@@ -56,14 +56,14 @@ enum Form {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct GivenLatencies {
-    /// The longest: it can be known of other latencies, or more exactly, than their distribution.
+    /// The longest latency: it may be known more exactly than the distribution, or cover more I/Os.
     max: u64,
-    /// Latencies, ascending, and how often each occurred.
+    /// Latencies, ascending, with the count of each.
     counts: Vec<(u64, u64)>,
 }
 
 impl GivenLatencies {
-    /// Whether all of them can be counted.
+    /// Whether they are in order, in range, and few enough to count.
     fn is_whole(&self) -> bool {
         let sum = self.counts.iter().try_fold(0u64, |sum, (_, count)| sum.checked_add(*count));
         let longest = self.counts.last().map_or(0, |(ns, _)| *ns).max(self.max);
@@ -94,7 +94,7 @@ impl PartialEq for Latencies {
 }
 
 impl Latencies {
-    /// What another program counted: the longest, and latencies with how often each occurred, in nanoseconds.
+    /// Latencies that another program counted: the longest, and each latency with its count, in nanoseconds.
     pub fn given(max: u64, counts: impl IntoIterator<Item = (u64, u64)>) -> Self {
         let mut latencies = GivenLatencies { max: max.min(LATENCY_NS_MAX), counts: Vec::new() };
         let counts = counts.into_iter().filter(|(_, count)| *count > 0);
@@ -109,7 +109,7 @@ impl Latencies {
         self.record_n(latency, 1);
     }
 
-    /// Counts the same latency so many times.
+    /// Counts the same latency `times` times.
     #[inline]
     pub fn record_n(&mut self, latency: Nanos, times: u64) {
         self.table().saturating_record_n(latency.0, times);
@@ -135,7 +135,7 @@ impl Latencies {
         }
     }
 
-    /// The latency that a share `quantile` of all I/Os did not exceed, `0 ..= 1`; zero of none.
+    /// The latency that a share `quantile`, `0 ..= 1`, of all I/Os did not exceed; zero if none were counted.
     pub fn quantile(&self, quantile: f64) -> Nanos {
         let target = ((quantile.min(1.0) * self.count() as f64).ceil() as u64).max(1);
         let mut counted = 0;
@@ -147,7 +147,7 @@ impl Latencies {
         Nanos(place.map_or(0, |(value, _)| *value))
     }
 
-    /// The longest latency, to three digits, or as another program gave it; zero of none.
+    /// The longest latency, to three digits or as another program gave it; zero if none were counted.
     pub fn max(&self) -> Nanos {
         Nanos(match &self.0 {
             Form::Given(given) => given.max,
@@ -155,7 +155,7 @@ impl Latencies {
         })
     }
 
-    /// How many were counted.
+    /// How many latencies were counted.
     pub fn count(&self) -> u64 {
         match &self.0 {
             Form::Counting(table) => table.len(),
@@ -165,7 +165,7 @@ impl Latencies {
         }
     }
 
-    /// The longest latency of each used bucket, in nanoseconds, ascending, and how many fell there.
+    /// The longest latency of each used bucket, in nanoseconds, ascending, with the bucket's count.
     pub fn places(&self) -> Cow<'_, [(u64, u64)]> {
         match &self.0 {
             Form::Counting(table) => table
@@ -205,7 +205,7 @@ impl Serialize for Latencies {
     }
 }
 
-/// A distribution where it is stored.
+/// A distribution as it is stored.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Stored {
@@ -232,7 +232,7 @@ impl<'de> Deserialize<'de> for Latencies {
 }
 
 impl Tally {
-    /// Nothing counted yet.
+    /// An empty tally.
     pub fn new(stream: u16, op: Op) -> Self {
         Self {
             stream,
@@ -273,12 +273,12 @@ impl Tally {
         self.latency.merge(&other.latency);
     }
 
-    /// I/Os that moved all bytes: refused or short ones end fast, and say nothing about speed.
+    /// I/Os that moved all bytes. Refused and short I/Os end early and say nothing about speed.
     pub fn done_ios(&self) -> u64 {
         self.ios.saturating_sub(self.errors).saturating_sub(self.short)
     }
 
-    /// Mean latency in nanoseconds; 0 of none.
+    /// Mean latency in nanoseconds; 0 without I/Os.
     pub fn latency_ns_mean(&self) -> f64 {
         if self.ios == 0 { 0.0 } else { self.latency_ns_sum as f64 / self.ios as f64 }
     }

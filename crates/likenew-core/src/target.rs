@@ -1,4 +1,4 @@
-//! The contract between the loop and anything that serves I/O.
+//! The contract between the run loop and anything that serves I/O.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +13,7 @@ use crate::units::Nanos;
 pub enum Clock {
     /// The machine's monotonic clock.
     Wall,
-    /// A simulated drive's own time, which moves only while it is waited for.
+    /// A simulated drive's own time, which moves only while the loop waits.
     Virtual,
 }
 
@@ -30,22 +30,22 @@ pub struct Geometry {
     pub writable: bool,
     /// Whether `Op::Trim` does anything.
     pub trims: bool,
-    /// Whether it keeps the bytes it is given. Where not, buffers need not be filled, but for stamped sectors
-    /// ([`Geometry::keeps_stamps`]).
+    /// Whether it keeps the bytes it is given. If not, buffers need not be filled, except with stamped
+    /// sectors ([`Geometry::keeps_stamps`]).
     pub carries_data: bool,
     /// Its clock.
     pub clock: Clock,
 }
 
 impl Geometry {
-    /// Whether it reads back stamped sectors ([`crate::stamp`]) as it was given them. A simulated drive does,
-    /// even where it keeps no other bytes: stamps are few bytes to remember.
+    /// Whether it returns stamped sectors ([`crate::stamp`]) as they were written. A simulated drive does,
+    /// even if it keeps no other bytes, because stamps take little memory.
     pub fn keeps_stamps(&self) -> bool {
         self.carries_data || self.clock == Clock::Virtual
     }
 }
 
-/// What a drive reports of its state without measuring. Unknown is a value.
+/// What a drive reports of its state without measuring. Any of it may be unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Health {
     /// Composite temperature in degrees Celsius.
@@ -56,29 +56,28 @@ pub struct Health {
     pub throttling: Option<bool>,
 }
 
-/// One lane of a drive: serves I/O, and owns the clock.
+/// One lane of a drive, which serves I/O and owns the clock.
 ///
-/// The loop owns at most `depth` slots of a lane (see [`crate::drive::LaneRequirements`]). All times are on
-/// one clock that starts when the drive is opened and is common to all lanes of it. The laws in
-/// [`crate::laws`] hold.
+/// The loop uses at most `depth` slots of a lane (see [`crate::drive::LaneRequirements`]). All lanes of a
+/// drive share one clock, which starts when the drive is opened. A target keeps the laws in [`crate::laws`].
 pub trait Target {
-    /// Its geometry. Constant while it is open.
+    /// Its geometry, which is constant while it is open.
     fn geometry(&self) -> &Geometry;
 
     /// The time on its clock; never goes back.
     fn now(&self) -> Nanos;
 
-    /// The buffer of a slot that is not in flight; at least as long as the longest I/O asked for on opening.
+    /// The buffer of a slot that is not in flight; at least as long as the longest I/O requested on opening.
     fn buffer(&mut self, slot: Slot) -> &mut [u8];
 
-    /// Submits a batch and returns when it left. Does not wait for any of it, and accepts all of it.
+    /// Submits a batch, all of which is accepted, and returns when it left. It waits for none of it to end.
     ///
     /// # Errors
     /// The target cannot be measured any further. A drive that refuses an I/O answers with a completion.
     fn submit(&mut self, batch: &[Io]) -> Result<Nanos, TargetError>;
 
-    /// Lets time pass until at least one I/O has ended, or until `until`, whichever is first, and appends every
-    /// completion there is by then to `done`, in order of time. Without I/O in flight it rests until `until`.
+    /// Lets time pass until an I/O has ended or `until` has come, whichever is first. Appends every
+    /// completion so far to `done`, in order of time. Without I/O in flight it rests until `until`.
     ///
     /// # Errors
     /// The target cannot be measured any further.
@@ -89,7 +88,7 @@ pub trait Target {
         Health::default()
     }
 
-    /// When something happens next if nothing else is submitted: no I/O in flight ends before it. `None` when
+    /// When something happens next if nothing else is submitted: no I/O in flight ends earlier. `None` if
     /// nothing is pending, and on a wall clock, where it cannot be known in advance.
     fn next_at(&self) -> Option<Nanos> {
         None

@@ -1,5 +1,5 @@
-//! Why a target cannot be measured, or not any further. That a drive refuses an I/O is a result, an `Outcome`. And what the
-//! operating system says of an error, as people read it.
+//! Why a target cannot be measured, or not any further; and the operating system's errors as people read
+//! them. A refused I/O is no such error but a result, an `Outcome`.
 
 use crate::io::Op;
 use crate::units::amount;
@@ -20,13 +20,13 @@ pub enum TargetError {
         /// The system's answer.
         source: std::io::Error,
     },
-    /// What was asked cannot be done on this target, and why.
+    /// The request cannot be met on this target, and why.
     #[error("{0}")]
     Unsuitable(String),
     /// The target has disappeared.
     #[error("{} disappeared during the measurement; what was measured until then is kept", .0.display())]
     Gone(PathBuf),
-    /// I/Os are in flight that the target does not answer.
+    /// The target does not answer I/Os in flight.
     #[error("{0}")]
     Hung(Hang),
     /// A safety check refused; the text says which one and what to do.
@@ -39,9 +39,9 @@ pub enum TargetError {
 pub struct Hang {
     /// Name of the target, as its identity has it.
     pub target: String,
-    /// How long it has answered nothing.
+    /// How long the target has answered nothing.
     pub silent: Nanos,
-    /// Operation, offset and length in bytes of every I/O that is waited for, the oldest first.
+    /// Operation, offset and length in bytes of every I/O still waited for, the oldest first.
     pub ios: Vec<(Op, u64, u32)>,
 }
 
@@ -58,7 +58,7 @@ impl fmt::Display for Hang {
 }
 
 impl TargetError {
-    /// Wraps the system's answer with what was being done.
+    /// Adds what was being done to the system's error.
     pub fn system(action: impl Into<String>) -> impl FnOnce(std::io::Error) -> Self {
         let action = action.into();
         move |source| Self::System { action, source }
@@ -71,7 +71,7 @@ pub fn system_reason(error: &io::Error) -> String {
     text.split_once(" (os error").map_or(text.as_str(), |(reason, _)| reason).to_owned()
 }
 
-/// The same for an error number.
+/// The system's sentence for an error number.
 pub fn system_reason_of(errno: i32) -> String {
     system_reason(&io::Error::from_raw_os_error(errno))
 }

@@ -1,4 +1,4 @@
-//! A trace: the I/Os of programs, in the order in which they left; how it is replayed, and what became of that.
+//! Traces: the I/Os of programs in the order in which they left, and how they are replayed.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,33 +13,33 @@ use crate::{serde_as_text, wording};
 /// One I/O of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TraceIo {
-    /// When it left, since the first of its trace left.
+    /// When it left, since the trace's first I/O.
     pub at: Nanos,
     /// What it did.
     pub op: Op,
-    /// First byte of the range, on the drive that was recorded.
+    /// First byte of the range on the recorded drive.
     pub offset: u64,
     /// Bytes; a discard can be longer than any read or write. Zero only for a flush.
     pub length: u64,
-    /// How long it took there, where that is known.
+    /// How long it took in the recording, where known.
     pub latency: Option<Nanos>,
     /// Its application: an index into [`TraceSource::applications`].
     pub application: u16,
 }
 
-/// I/Os of a trace, one after the other, in memory that does not grow with their number.
+/// The I/Os of a trace one after the other, in memory that does not grow with their number.
 ///
 /// Times never go back.
 pub trait TraceSource: Send {
-    /// The next one, or none at the end.
+    /// The next I/O, or `None` at the end.
     ///
     /// # Errors
     /// A sentence that names file, line and column, what is wrong there, and what was expected. Nothing
     /// follows an error.
     fn next_io(&mut self) -> Result<Option<TraceIo>, String>;
 
-    /// Names of the applications met so far, by their index; the first is empty and stands for those that are
-    /// not known.
+    /// Names of the applications met so far, by index. The first name is empty and stands for unknown
+    /// applications.
     fn applications(&self) -> &[String];
 
     /// Bytes that the recorded drive can address, where the trace says so.
@@ -50,16 +50,16 @@ pub trait TraceSource: Send {
 
 /// Takes the I/Os of a trace, in the order in which they left.
 pub trait TraceSink {
-    /// One more.
+    /// Adds one I/O.
     ///
     /// # Errors
-    /// It could not be kept.
+    /// The I/O could not be kept.
     fn put(&mut self, io: &TraceIo, application: &str) -> std::io::Result<()>;
 }
 
-/// A recording, and how it is replayed. A workload has it in place of streams.
+/// A recording and how it is replayed, which a workload has in place of streams.
 ///
-/// The recording is a separate file, which the caller opens; this identifies it, so that another file is
+/// The recording is a separate file, which the caller opens. Its digest is kept here, so that another file is
 /// noticed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -69,23 +69,23 @@ pub struct ReplaySpec {
     /// Its format, where the file does not show it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<String>,
-    /// Which of its volumes, where it holds several.
+    /// Which of its volumes, if it holds several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub volume: Option<String>,
-    /// Digest of its bytes.
+    /// Digest of the file's bytes.
     pub digest: String,
     /// When the I/Os leave.
     pub timing: ReplayTiming,
-    /// I/Os in flight at most.
+    /// Most I/Os in flight.
     pub depth: u32,
-    /// Longer reads and writes are split, and count as one still.
+    /// Longer reads and writes are split, but still count as one.
     #[serde(with = "size_text")]
     pub length_max: u64,
-    /// Addresses of the target that it may use.
+    /// The target's addresses that the replay may use.
     pub region: Region,
-    /// Which of them stand for which of the recorded drive's.
+    /// How the recorded drive's addresses map to these.
     pub fit: Fit,
-    /// Bytes of addresses of the recorded drive: what it held, or the end of what was touched.
+    /// Bytes of addresses on the recorded drive: its capacity, or the end of what was touched.
     #[serde(with = "size_text")]
     pub extent: u64,
     /// Whether only reads are replayed.
@@ -93,8 +93,8 @@ pub struct ReplaySpec {
     pub reads_only: bool,
     /// The data class of writes, which a recording does not contain.
     pub data: DataClass,
-    /// Applications that are distinguished: the streams of its samples are 0 for all others, and 1, 2 … in
-    /// this order.
+    /// Applications that are distinguished. Their samples have the streams 1, 2 … in this order; all others
+    /// have stream 0.
     #[serde(default)]
     pub applications: Vec<String>,
     /// Totals of the recording, known before it is replayed.
@@ -102,14 +102,14 @@ pub struct ReplaySpec {
 }
 
 impl ReplaySpec {
-    /// Bytes of a part of the prepared addresses, which is written as a whole: one bit tracks each, 16 MiB in all.
+    /// Bytes of a part of the prepared addresses, which is written as a whole. One bit tracks each part, 16 MiB in all.
     pub fn prepared_part(bytes: u64, block: u32) -> u64 {
         const PARTS_MAX: u64 = 1 << 27;
         bytes.div_ceil(PARTS_MAX).next_multiple_of(u64::from(block))
     }
 
-    /// Most bytes that it writes, as each write is widened to whole blocks of the target, 4 KiB at each end; none where the recording
-    /// has not been counted.
+    /// Most bytes that the replay writes; `None` if the recording has not been counted. Each write is widened
+    /// to whole blocks of the target, 4 KiB at each end.
     pub fn bytes_written_max(&self) -> Option<u64> {
         let TraceTotals { ios, written_bytes, .. } = self.expected;
         let widened = if self.timing == ReplayTiming::Prepare { 0 } else { ios.saturating_mul(2 * 4096) };
@@ -130,9 +130,9 @@ pub struct TraceTotals {
     pub read_bytes: u64,
     /// Bytes that they write.
     pub written_bytes: u64,
-    /// I/Os among them that discard.
+    /// Discards among these I/Os.
     pub trims: u64,
-    /// How long the pace takes at least.
+    /// The least time that the pace takes.
     #[serde(with = "duration_text")]
     pub elapsed: Nanos,
 }
@@ -141,15 +141,15 @@ pub struct TraceTotals {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
 pub enum ReplayTiming {
-    /// Not the I/Os, but everything they touch: each block of it is written once, in order of addresses.
+    /// Instead of replaying I/Os, each block that they touch is written once, in order of addresses.
     Prepare,
-    /// In their order, each as soon as fewer than `depth` are in flight. Latency counts from when it left.
+    /// In order, each as soon as fewer than `depth` are in flight. Latency counts from departure.
     Fast,
-    /// When they left in the recording, whatever the drive does; latency counts from then.
+    /// At their times in the recording, whatever the drive does. Latency counts from these times.
     Timed(ReplayClock),
-    /// Once the I/Os that ended before them in the recording have ended in the replay, and as long after that
-    /// as in the recording. Where no end is known (see [`ReplayClock::closed`]): as long after the one before
-    /// them as in the recording, but not before it has ended.
+    /// As long after the I/Os that ended before them as in the recording, once those have ended in the
+    /// replay. Where no end is known (see [`ReplayClock::closed`]): as long after the previous I/O as in the
+    /// recording, but not before that I/O has ended.
     Dependent(ReplayClock),
 }
 
@@ -159,16 +159,16 @@ pub enum ReplayTiming {
 pub struct ReplayClock {
     /// Recorded time over the target's: 2 replays a day in half a day.
     pub speed: f64,
-    /// Times in which nothing was in flight are cut to this.
+    /// Times without I/O in flight are cut to this.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "duration_text::optional")]
     pub idle_max: Option<Nanos>,
-    /// The recording has no end of any I/O, so each application is assumed to have done one after the other.
+    /// Whether the recording has no ends, so that each application is assumed to do one I/O after the other.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub closed: bool,
 }
 
 impl ReplayTiming {
-    /// Whether I/Os leave at times that follow from the recording's.
+    /// The clock, if I/Os leave at times that follow from the recording.
     pub fn clock(&self) -> Option<&ReplayClock> {
         match self {
             Self::Timed(clock) | Self::Dependent(clock) => Some(clock),
@@ -185,7 +185,7 @@ pub enum Fit {
     #[default]
     Modulo,
     /// In proportion: the middle stays in the middle. Each [`Fit::ZONE`] stays in one piece, so zones overlap
-    /// where the region is smaller.
+    /// if the region is smaller.
     Scale,
 }
 
@@ -218,12 +218,12 @@ impl FromStr for Fit {
 serde_as_text!(Fit);
 
 impl ReplaySpec {
-    /// At most this many applications are distinguished, as each takes memory for its latencies.
+    /// Most applications that are distinguished, because each takes memory for its latencies.
     pub const APPLICATIONS_MAX: usize = 32;
-    /// I/Os are split into pieces that are no longer than this.
+    /// Longest piece into which I/Os are split, in bytes.
     pub const LENGTH_MAX: u64 = 16 << 20;
 
-    /// Streams that its samples have.
+    /// How many streams its samples have.
     pub fn streams(&self) -> usize {
         1 + self.applications.len()
     }

@@ -1,7 +1,7 @@
 //! Time and size: one type for nanoseconds, and the spellings people use for sizes and durations.
 //!
-//! Sizes are stored as bytes and time as nanoseconds. `4k`, `1M`, `1GiB` are binary, `1MB` is 10⁶ bytes; a
-//! number that is followed by any other word is refused, never guessed.
+//! Sizes are stored as bytes and times as nanoseconds. `4k`, `1M`, `1GiB` are binary, `1MB` is 10⁶ bytes. A
+//! number followed by any other word is refused, never guessed.
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Sub};
@@ -19,17 +19,17 @@ impl Nanos {
     /// Later than anything that happens: "wait as long as it takes".
     pub const NEVER: Self = Self(u64::MAX);
 
-    /// So many microseconds; [`Self::NEVER`] of more than a clock can read.
+    /// This many microseconds; [`Self::NEVER`] if no clock can show them.
     pub const fn from_micros(micros: u64) -> Self {
         Self(micros.saturating_mul(1_000))
     }
 
-    /// So many milliseconds; [`Self::NEVER`] of more than a clock can read.
+    /// This many milliseconds; [`Self::NEVER`] if no clock can show them.
     pub const fn from_millis(millis: u64) -> Self {
         Self(millis.saturating_mul(1_000_000))
     }
 
-    /// So many seconds; [`Self::NEVER`] of more than a clock can read.
+    /// This many seconds; [`Self::NEVER`] if no clock can show them.
     pub const fn from_secs(secs: u64) -> Self {
         Self(secs.saturating_mul(1_000_000_000))
     }
@@ -44,7 +44,7 @@ impl Nanos {
         self.0 as f64 / 1e9
     }
 
-    /// This span later than `earlier`, or zero when it is not later.
+    /// The time since `earlier`, or zero if `earlier` is later.
     pub const fn since(self, earlier: Self) -> Self {
         Self(self.0.saturating_sub(earlier.0))
     }
@@ -93,7 +93,7 @@ impl fmt::Display for Nanos {
     }
 }
 
-/// `12 min 3 s`, and `12 min` where nothing of the smaller unit is left.
+/// `12 min 3 s`, or `12 min` if nothing of the smaller unit is left.
 fn two_units(f: &mut fmt::Formatter<'_>, large: (u64, &str), small: (u64, &str)) -> fmt::Result {
     write!(f, "{} {}", large.0, large.1)?;
     if small.0 > 0 { write!(f, " {} {}", small.0, small.1) } else { Ok(()) }
@@ -264,7 +264,7 @@ pub mod size_text {
         }
     }
 
-    /// The same for an optional size.
+    /// Serde for an optional size.
     pub mod optional {
         use serde::{Deserializer, Serializer};
 
@@ -299,7 +299,7 @@ pub mod duration_text {
         super::parse_duration(&String::deserialize(input)?).map_err(D::Error::custom)
     }
 
-    /// The same for an optional duration.
+    /// Serde for an optional duration.
     pub mod optional {
         use serde::{Deserializer, Serializer};
 

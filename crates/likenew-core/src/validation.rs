@@ -1,8 +1,8 @@
-//! Whether numbers in evidence can have been measured.
+//! Checks whether numbers in evidence can have been measured.
 //!
-//! A run folder is where any program can change it, and disks rot. Judging evidence adds and subtracts times
-//! and amounts; numbers near the limits of their types, or a time before the one it follows, would break that
-//! in any of a hundred places. So evidence is checked once, where it is read.
+//! Any program can change a run folder, and disks rot. Judging evidence adds and subtracts times and amounts.
+//! Numbers near the limits of their types, or times out of order, would break that in a hundred places. So
+//! evidence is checked once, where it is read.
 
 mod wording;
 
@@ -15,14 +15,14 @@ use crate::segment::{Segment, Windows};
 use crate::target::Geometry;
 use crate::units::Nanos;
 
-/// No drive's clock reads more: 2⁶¹ ns, 73 years. Chosen: twice that still fits into 64 bits with a sign.
+/// Latest time that a drive's clock reads: 2⁶¹ ns, 73 years. Chosen: twice that still fits into 64 bits with a sign.
 const TIME_MAX: Nanos = Nanos(1 << 61);
-/// No drive holds more, and nothing moves more: 1 EiB. This limits each of a run's counts, and all of them
-/// together.
+/// Most bytes that a drive holds, and most of anything that a run counts: 1 EiB. It limits each count, and
+/// the sum of all.
 const AMOUNT_MAX: u64 = 1 << 60;
-/// Latencies add up over all I/Os in flight: 4096 of them for as long as a clock can read would be more than 64 bits.
+/// Greatest sum of latencies over all I/Os in flight: 4096 of them for as long as a clock can read would be more than 64 bits.
 const SUM_MAX: u64 = 1 << 62;
-/// No block is longer: 16 MiB.
+/// Longest block: 16 MiB.
 const BLOCK_MAX: u32 = 16 << 20;
 
 fn time(name: &str, at: Nanos) -> Result<(), String> {
@@ -41,10 +41,10 @@ fn in_order(names: &str, times: &[Nanos]) -> Result<(), String> {
 }
 
 impl Geometry {
-    /// Whether a drive can have this geometry.
+    /// Checks that a drive can have this geometry.
     ///
     /// # Errors
-    /// A sentence that names what it cannot have.
+    /// A sentence that names the impossible value.
     pub fn check(&self) -> Result<(), String> {
         at_most("capacity", self.capacity, AMOUNT_MAX)?;
         if self.block == 0 || self.block > BLOCK_MAX {
@@ -60,10 +60,10 @@ impl Geometry {
 }
 
 impl Sample {
-    /// Whether it can have been measured.
+    /// Checks that it can have been measured.
     ///
     /// # Errors
-    /// A sentence that names what cannot be.
+    /// A sentence that names the impossible value.
     pub fn check(&self) -> Result<(), String> {
         at_most(wording::IO_OFFSET, self.offset, AMOUNT_MAX)?;
         in_order(wording::IO_TIMES, &[self.due, self.sent, self.done])
@@ -71,10 +71,10 @@ impl Sample {
 }
 
 impl Windows {
-    /// Whether it can have been counted.
+    /// Checks that it can have been counted.
     ///
     /// # Errors
-    /// A sentence that names what cannot be.
+    /// A sentence that names the impossible value.
     pub fn check(&self) -> Result<(), String> {
         if self.width == 0 {
             return Err(wording::NO_WIDTH.into());
@@ -95,17 +95,17 @@ impl Windows {
     }
 }
 
-/// Whether counts add up to no more than `most`.
+/// Checks that counts add up to no more than `most`.
 fn sum_at_most(name: &str, most: u64, counts: impl Iterator<Item = u64>) -> Result<(), String> {
     let sum = counts.fold(0, u64::saturating_add);
     at_most(name, sum, most)
 }
 
 impl Counters {
-    /// Whether it can have been counted.
+    /// Checks that they can have been counted.
     ///
     /// # Errors
-    /// A sentence that names what cannot be.
+    /// A sentence that names the impossible value.
     pub fn check(&self) -> Result<(), String> {
         let Self { reads, bytes_read, writes, bytes_written, discards, bytes_discarded, flushes, .. } = *self;
         let known = [discards, bytes_discarded, flushes].map(Option::unwrap_or_default);
@@ -118,10 +118,10 @@ impl Counters {
 }
 
 impl FlashCounters {
-    /// Whether it can have been counted.
+    /// Checks that they can have been counted.
     ///
     /// # Errors
-    /// A sentence that names what cannot be.
+    /// A sentence that names the impossible value.
     pub fn check(&self) -> Result<(), String> {
         at_most("host_bytes_written", self.host_bytes_written, AMOUNT_MAX)?;
         at_most("flash_bytes_programmed", self.flash_bytes_programmed, AMOUNT_MAX)?;
@@ -131,10 +131,10 @@ impl FlashCounters {
 }
 
 impl Segment {
-    /// Whether it can have been measured.
+    /// Checks that it can have been measured.
     ///
     /// # Errors
-    /// A sentence that names what cannot be.
+    /// A sentence that names the impossible value.
     pub fn check(&self) -> Result<(), String> {
         in_order(wording::SEGMENT_TIMES, &[self.started_at, self.ended_at])?;
         time("busy", self.busy)?;
@@ -165,10 +165,10 @@ impl Segment {
 }
 
 impl Observation {
-    /// Whether it can have been taken.
+    /// Checks that it can have been made.
     ///
     /// # Errors
-    /// A sentence that names what cannot be.
+    /// A sentence that names the impossible value.
     pub fn check(&self) -> Result<(), String> {
         in_order(wording::SEGMENT_TIMES, &[self.started_at, self.ended_at])?;
         self.accounting.as_ref().map_or(Ok(()), FlashCounters::check)?;
@@ -177,19 +177,19 @@ impl Observation {
 }
 
 impl Evidence {
-    /// Whether all of it together can have been measured. Each part was checked by itself.
+    /// Checks that all parts can have been measured together. Each part was checked by itself.
     ///
     /// # Errors
-    /// A sentence that names what cannot be.
+    /// A sentence that names the impossible value.
     pub fn check(&self) -> Result<(), String> {
         check_all(&self.geometry, &self.identity, &self.segments)
     }
 }
 
-/// Whether all that was measured of a drive can have been measured together. Each part was checked by itself.
+/// Checks that all measurements of a drive can have been made together. Each part was checked by itself.
 ///
 /// # Errors
-/// A sentence that names what cannot be.
+/// A sentence that names the impossible value.
 pub fn check_all(geometry: &Geometry, identity: &Identity, segments: &[Segment]) -> Result<(), String> {
     geometry.check()?;
     at_most("capacity_bytes", identity.capacity_bytes, AMOUNT_MAX)?;
@@ -273,7 +273,7 @@ mod tests {
             let refusal = segment.check().unwrap_err();
             assert!(refusal.starts_with(reason), "{refusal} / {reason}");
         }
-        // The last time that a clock can read is one.
+        // The last time that a clock can read is allowed.
         let mut segment = measured();
         (segment.ended_at, segment.busy) = (TIME_MAX, TIME_MAX);
         assert_eq!(segment.check(), Ok(()));

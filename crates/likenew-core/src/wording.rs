@@ -1,6 +1,6 @@
-//! Every sentence of this crate that is not at the variant of an error.
+//! All sentences of this crate, except those at the variants of an error.
 //!
-//! It imports nothing but units and quantities: everything else imports this.
+//! It imports only units and quantities, because everything else imports it.
 
 use std::fmt::Display;
 
@@ -55,7 +55,7 @@ crate::sentences! {
     pub(crate) fn error_of_other_system(number: u32) = "error {number} of the system that it ran on";
 }
 
-/// `ios` are the first that are waited for, and `more` are not named.
+/// `ios` are the first I/Os still waited for; `more` is how many others there are.
 pub(crate) fn hang(target: &str, silent: Nanos, ios: &[String], more: usize) -> String {
     let more = if more == 0 { String::new() } else { format!(" and {more} more") };
     format!(
@@ -67,10 +67,10 @@ pub(crate) fn hang(target: &str, silent: Nanos, ios: &[String], more: usize) -> 
 
 pub(crate) const IO_NOT_RECORDED: &str = "which I/O failed was not recorded";
 
-/// What fio says by an error number of its own.
+/// The meaning of an error number that fio itself uses.
 pub(crate) const DATA_DIFFERS: &str = "it read other data than was written";
 
-/// What a stored distribution is instead.
+/// What is wrong with a stored distribution.
 pub(crate) const NO_LATENCIES: &str = "these are no latencies with their counts";
 
 // Facts without a value
@@ -98,7 +98,7 @@ crate::sentences! {
         "{}{pattern} I/Os{}, {reads_percent}% of them reads", io_length(length), at_depth(depth);
 }
 
-/// Lengths below 1 MiB as the field writes them; none where they differ.
+/// A length as engineers write it before a pattern: `4K ` below 1 MiB; empty where lengths differ.
 fn io_length(length: Option<u64>) -> String {
     match length {
         None => String::new(),

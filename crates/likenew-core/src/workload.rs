@@ -1,4 +1,4 @@
-//! A workload: what to do to a drive, as pure data: operations, sizes, places, pace and end.
+//! Workloads as pure data: operations, sizes, addresses, pace and end.
 
 use crate::region::Region;
 use std::fmt;
@@ -14,7 +14,7 @@ use crate::trace::ReplaySpec;
 use crate::units::{Nanos, duration_text, exact_size, parse_size, size_text};
 use crate::{serde_as_text, wording};
 
-/// Streams of I/O that run side by side until a bound is reached, or a recording. Without either the drive rests.
+/// Streams of I/O that run side by side until a bound is reached, or a recording. With neither, the drive rests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Workload {
@@ -31,28 +31,27 @@ pub struct Workload {
     /// How many of its first I/Os are kept one by one, in [`crate::segment::Segment::samples`].
     #[serde(default, skip_serializing_if = "is_zero")]
     pub samples: u32,
-    /// Its windows along bytes begin this wide, and double while there are too many
-    /// ([`crate::segment::Windows`]); 1 GiB where it is not said.
+    /// First width of its windows over bytes, which doubles while there are too many windows
+    /// ([`crate::segment::Windows`]); 1 GiB if not set.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "size_text::optional")]
     pub window: Option<u64>,
     /// Whether its I/Os go past the page cache, through it, or nowhere.
     #[serde(default, skip_serializing_if = "Access::is_direct")]
     pub access: Access,
-    /// Whether it reads the owner's files that [`Probe::OldFiles`](crate::probe::Probe::OldFiles) has found,
-    /// at their own addresses.
+    /// Whether it reads the owner's old files, as [`Probe::OldFiles`](crate::probe::Probe::OldFiles) has
+    /// found them, at addresses of their own.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub old_files: bool,
-    /// Whether it begins with none of our own files in the page cache: they are made durable and dropped from
-    /// it, before its time counts.
+    /// Whether our own files are made durable and dropped from the page cache before its time counts.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cold: bool,
     /// Whether it ends with a flush on every lane, whose time counts.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub flush: bool,
-    /// I/Os of a recording, instead of streams. It ends with the recording, if no bound is reached before.
+    /// A recording instead of streams. The workload ends with the recording, if no bound is reached before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replay_spec: Option<Box<ReplaySpec>>,
-    /// What runs side by side.
+    /// The streams that run side by side.
     #[serde(default, rename = "stream")]
     pub streams: Vec<Stream>,
 }
@@ -61,25 +60,25 @@ pub struct Workload {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stream {
-    /// Which operations.
+    /// Its operations.
     pub op: Mix,
-    /// How long.
+    /// The lengths of its I/Os.
     pub size: Size,
-    /// Where.
+    /// Their addresses.
     pub pattern: AccessPattern,
-    /// When.
+    /// When they leave.
     pub arrival: Arrival,
-    /// The data class of writes; of stamped data also what reads expect.
+    /// The data class of writes; if stamped, also what reads expect.
     #[serde(default = "random")]
     pub data: DataClass,
-    /// After how many of its writes each copy makes them durable with a flush (fdatasync(2)), which is in flight
-    /// alone; 0 for never.
+    /// After how many of its writes each copy flushes (fdatasync(2)); the flush is in flight alone. 0 for
+    /// never.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub flush_every: u32,
-    /// The same with fsync(2), which makes all metadata of a file durable too. Where both are due this is done.
+    /// The same for fsync(2), which also makes all metadata of a file durable. Where both are due, fsync is done.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub fsync_every: u32,
-    /// What each write has made durable when it ends, as with `O_DSYNC` or `O_SYNC`; nothing where not said.
+    /// What each write makes durable by its end, as with `O_DSYNC` or `O_SYNC`; nothing if not set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sync: Option<Durability>,
 }
@@ -88,51 +87,50 @@ pub struct Stream {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
 pub enum Arrival {
-    /// The next leaves as soon as fewer than `depth` are in flight.
+    /// The next I/O leaves as soon as fewer than `depth` are in flight.
     Closed {
         /// I/Os in flight.
         depth: u32,
     },
-    /// They are due at a rate, whatever the drive does; one that finds `depth_max` in flight leaves late, and its
-    /// latency counts from when it was due.
+    /// I/Os are due at a rate, whatever the drive does. If `depth_max` are in flight, an I/O leaves late, and
+    /// its latency counts from when it was due.
     Open {
         /// Mean rate of arrivals, per second and copy of the stream.
         per_second: f64,
         /// How arrivals are spaced.
         #[serde(default)]
         inter_arrival: InterArrival,
-        /// I/Os in flight at most.
+        /// Most I/Os in flight.
         depth_max: u32,
     },
-    /// The streams of this pace take turns: which of them has the next I/O is drawn like a card from a
-    /// shuffled deck that holds `weight` cards of each. So their proportions hold whatever the drive does,
-    /// and after as many I/Os as there are cards each stream has had exactly its `weight`. All of them have
-    /// the same `depth` and rate.
+    /// Streams with this arrival take turns. A shuffled deck with `weight` cards of each stream decides which
+    /// stream has the next I/O. So their proportions hold whatever the drive does, and after one deck each
+    /// stream has had exactly its `weight`. All of them have the same `depth` and rate.
     Interleaved {
         /// Cards of this stream in the deck.
         weight: u32,
-        /// I/Os of all of them in flight at most.
+        /// Most I/Os of all these streams in flight.
         depth: u32,
-        /// Mean rate of arrivals of all of them together, as a Poisson process, per second and copy. Without
-        /// one the next I/O leaves as soon as fewer than `depth` are in flight.
+        /// Mean rate of arrivals of all these streams together, as a Poisson process, per second and copy.
+        /// Without a rate, the next I/O leaves as soon as fewer than `depth` are in flight.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         per_second: Option<f64>,
     },
 }
 
-/// How the arrivals of an open pace are spaced.
+/// How the arrivals at a rate are spaced.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum InterArrival {
     /// At equal distances.
     #[default]
     Even,
-    /// As a Poisson process: distances are exponential.
+    /// As a Poisson process: distances are exponentially distributed.
     Poisson,
 }
 
 impl Arrival {
-    /// I/Os in flight at most; of streams that take turns, those of all of them.
+    /// Most I/Os in flight; for streams that take turns, of all of them together.
     pub fn depth(&self) -> u32 {
         match self {
             Self::Closed { depth } | Self::Interleaved { depth, .. } => *depth,
@@ -140,7 +138,7 @@ impl Arrival {
         }
     }
 
-    /// What streams that take turns have in common; `None` for others.
+    /// The depth and rate that streams that take turns share; `None` for others.
     fn interleaving(&self) -> Option<(u32, Option<f64>)> {
         match self {
             Self::Interleaved { depth, per_second, .. } => Some((*depth, *per_second)),
@@ -170,13 +168,13 @@ fn random() -> DataClass {
     DataClass::Random
 }
 
-/// More I/Os in flight than this, over all streams and lanes, are refused.
+/// Most I/Os in flight, over all streams and lanes.
 pub const DEPTH_LIMIT: u64 = 4096;
-/// More I/Os than this are not kept one by one; a file of all samples is what such a run needs.
+/// Most I/Os that are kept one by one. A run that needs more can write a file of all samples.
 pub const SAMPLES_MAX: u32 = 65_536;
 
 impl Workload {
-    /// Streams that run side by side until a bound is reached, on one lane, with a seed that is still to be given.
+    /// Streams that run side by side on one lane until a bound is reached; its seed is set later.
     pub fn new(name: impl Into<String>, until: Until, streams: Vec<Stream>) -> Self {
         Self {
             name: name.into(),
@@ -194,7 +192,7 @@ impl Workload {
         }
     }
 
-    /// The drive is left alone for so long.
+    /// Leaves the drive idle for `span`.
     pub fn rest(span: Nanos) -> Self {
         Self::new("rest", Until::elapsed(span), Vec::new())
     }
@@ -205,7 +203,7 @@ impl Workload {
             || self.replay_spec.as_deref().is_some_and(ReplaySpec::writes)
     }
 
-    /// Most bytes that it writes to the drive; none where only its time ends it.
+    /// Most bytes that it writes to the drive; `None` where only its time ends it.
     pub fn bytes_written_max(&self) -> Option<u64> {
         if !self.reaches_drive() {
             return Some(0);
@@ -221,12 +219,12 @@ impl Workload {
         self.until.bytes.into_iter().chain(by_ops).min()
     }
 
-    /// Whether a stream makes its writes durable on the way.
+    /// Whether a stream makes its writes durable before the workload ends.
     pub fn has_flushes(&self) -> bool {
         self.streams.iter().any(|stream| stream.flush_every > 0 || stream.fsync_every > 0)
     }
 
-    /// Whether anything that it writes is made durable, on the way or at its end.
+    /// Whether any of its writes is made durable, before or at its end.
     pub fn makes_durable(&self) -> bool {
         self.flush || self.has_flushes() || self.streams.iter().any(|stream| stream.sync.is_some())
     }
@@ -254,12 +252,12 @@ impl Workload {
         self.streams.is_empty() && self.replay_spec.is_none()
     }
 
-    /// Streams that its samples may have.
+    /// How many streams its samples may have.
     pub fn stream_count(&self) -> usize {
         self.replay_spec.as_deref().map_or(self.streams.len(), ReplaySpec::streams)
     }
 
-    /// Whether its I/Os are meant to reach the drive, however many of them memory answers.
+    /// Whether its I/Os are meant to reach the drive, even if memory answers many of them.
     pub fn reaches_drive(&self) -> bool {
         self.access != Access::Null
     }
@@ -275,13 +273,13 @@ impl Workload {
         self.streams.iter().any(|stream| reads(stream) && matches!(stream.data, DataClass::Stamped(_)))
     }
 
-    /// I/Os in flight at most, over all streams of one lane.
+    /// Most I/Os in flight, over all streams of one lane.
     pub fn depth(&self) -> u32 {
         let depth = self.depth_of_all();
         u32::try_from(depth).expect("a workload is checked before it runs")
     }
 
-    /// Streams that take turns are in flight together.
+    /// Most I/Os in flight on one lane, where streams that take turns share one depth.
     fn depth_of_all(&self) -> u64 {
         let turns = self.streams.iter().find_map(|stream| stream.arrival.interleaving());
         let alone = self.streams.iter().filter(|stream| stream.arrival.interleaving().is_none());
@@ -290,8 +288,8 @@ impl Workload {
             + self.replay_spec.as_deref().map_or(0, |replay_spec| replay_spec.depth.into())
     }
 
-    /// The share of the I/Os that each stream has, as far as its pace says: streams that take turns by their
-    /// weights; others count equally.
+    /// The share of I/Os that each stream has, as far as arrivals decide it: by weight for streams that take
+    /// turns, equal for others.
     pub fn stream_shares(&self) -> Vec<f64> {
         let weight = |stream: &Stream| match stream.arrival {
             Arrival::Interleaved { weight, .. } => Some(f64::from(weight)),
@@ -312,7 +310,7 @@ impl Workload {
         streams.max(self.replay_spec.as_deref().map_or(0, |replay_spec| replay_spec.length_max as u32))
     }
 
-    /// Whether it can run on a drive of this geometry.
+    /// Checks that it can run on a drive of this geometry.
     ///
     /// # Errors
     /// A sentence that names the workload, what does not fit, and what would.
@@ -325,7 +323,7 @@ impl Workload {
             .map_err(|reason| format!("workload \"{}\": {reason}", self.name))
     }
 
-    /// What it comes to is counted in 64 bits, for many workloads together.
+    /// Checks that its totals fit into 64 bits, with room for the sums of many workloads.
     fn check_amounts(&self) -> Result<(), WorkloadError> {
         const MOST: u64 = 1 << 56;
         let Until { ops, bytes, .. } = self.until;
@@ -374,7 +372,7 @@ impl Workload {
         self.streams.iter().try_for_each(Stream::check_alone)
     }
 
-    /// One clock has to see when everything leaves and ends.
+    /// Checks a replay: it runs alone on one lane, since one clock has to see when everything leaves and ends.
     fn check_recorded(&self) -> Result<(), WorkloadError> {
         if self.lanes != 1 || !self.streams.is_empty() {
             return Err(WorkloadError::RecordingWithStreams);
@@ -394,12 +392,12 @@ impl Workload {
 }
 
 impl Stream {
-    /// I/Os of which none is made durable on the way.
+    /// A stream that makes no write durable.
     pub fn new(op: Mix, size: Size, pattern: AccessPattern, arrival: Arrival, data: DataClass) -> Self {
         Self { op, size, pattern, arrival, data, flush_every: 0, fsync_every: 0, sync: None }
     }
 
-    /// I/Os of `block` bytes, the next as soon as fewer than `depth` are in flight.
+    /// A stream of I/Os of `block` bytes, of which the next leaves as soon as fewer than `depth` are in flight.
     pub fn closed(op: Mix, block: u32, place: AccessPattern, depth: u32, data: DataClass) -> Self {
         Self::new(op, Size::fixed(block), place, Arrival::Closed { depth }, data)
     }
@@ -468,12 +466,12 @@ impl Stream {
 }
 
 impl Stream {
-    /// The bytes that it may use.
+    /// The addresses that it may use, in bytes.
     fn range(&self, geometry: &Geometry) -> Result<Range<u64>, WorkloadError> {
         self.pattern.region().resolve(geometry.capacity, geometry.block).map_err(WorkloadError::Region)
     }
 
-    /// Places that are not multiples of the length keep to blocks, and would cross files.
+    /// Checks starts that may be off multiples of the length. They keep to blocks, and to one file, whose end they would cross.
     fn check_grain(&self, geometry: &Geometry) -> Result<(), WorkloadError> {
         let Some(grain) = self.pattern.grain() else { return Ok(()) };
         let block = geometry.block;
@@ -504,17 +502,17 @@ impl Stream {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Access {
-    /// Past the system's page cache, as far as the file system lets them.
+    /// Past the page cache, as far as the file system allows.
     #[default]
     Direct,
-    /// Through the page cache, as most programs do it: reads may come from memory and writes may end there.
+    /// Through the page cache, as most programs do: memory may answer reads and absorb writes.
     Buffered,
-    /// Not at all: each I/O ends at once, and no byte is moved. What is measured is the instrument.
+    /// Not at all: each I/O ends at once and moves no byte. This measures the program itself.
     Null,
 }
 
 impl Access {
-    /// Whether it is the usual one, which plans leave out.
+    /// Whether it is the default, which plans leave out.
     pub fn is_direct(&self) -> bool {
         *self == Self::Direct
     }
@@ -529,36 +527,36 @@ impl Access {
     }
 }
 
-/// The order of addresses. Each names the zone it stays in.
+/// The order of addresses within a region.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum AccessPattern {
-    /// From the start of the zone to its end, then again. Several copies of a stream share the zone in equal parts.
+    /// From the start of the region to its end, then again. Several copies of a stream share the region in equal parts.
     Sequential(Region),
-    /// Uniformly random, on multiples of the I/O's length from the start of the zone.
+    /// Uniformly random, on multiples of the I/O's length from the start of the region.
     Random(Region),
-    /// Every `step` bytes from the start of the zone as long as an I/O fits in it, then again. Several copies
-    /// of a stream walk the same places.
+    /// Every `step` bytes from the start of the region as long as an I/O fits, then again. Several copies of
+    /// a stream visit the same addresses.
     Strided {
-        /// The zone.
+        /// The region.
         region: Region,
         /// From one I/O's start to the next one's, in bytes.
         #[serde(with = "size_text")]
         step: u64,
     },
-    /// Uniformly random, on multiples of `align` from the start of the zone, whatever the I/O's length: so
+    /// Uniformly random, on multiples of `align` from the start of the region, whatever the I/O's length.
     /// I/Os may overlap, and start in the middle of what a drive treats as one unit.
     RandomAligned {
-        /// The zone.
+        /// The region.
         region: Region,
         /// Alignment of starts, in bytes.
         #[serde(with = "size_text")]
         align: u64,
     },
-    /// Random with Zipf's law over the multiples of the I/O's length: the k-th most popular comes with weight
-    /// k^−θ. Popularity is scattered over the zone.
+    /// Random by Zipf's law over multiples of the I/O's length: the k-th most popular has weight k^−θ.
+    /// Popularity is scattered over the region.
     Zipf {
-        /// The zone.
+        /// The region.
         region: Region,
         /// The exponent θ, above 0 and at most 10.
         theta: f64,
@@ -566,7 +564,7 @@ pub enum AccessPattern {
 }
 
 impl AccessPattern {
-    /// The zone.
+    /// The region.
     pub fn region(&self) -> Region {
         match self {
             Self::Sequential(region)
@@ -597,12 +595,12 @@ impl AccessPattern {
 pub enum Mix {
     /// One operation only.
     Only(Op),
-    /// Reads in this percentage, `1 ..= 99`; writes otherwise.
+    /// This percentage of reads, `1 ..= 99`, and writes otherwise.
     Reads(u8),
 }
 
 impl Mix {
-    /// Whether any of it changes what the drive holds.
+    /// Whether any of its operations changes what the drive holds.
     pub fn writes(self) -> bool {
         !matches!(self, Self::Only(Op::Read | Op::Flush))
     }
@@ -620,7 +618,7 @@ impl Mix {
 }
 
 impl Stream {
-    /// What this many copies of it do, in words.
+    /// What `copies` copies of it do, in words.
     fn activity(&self, copies: u32) -> String {
         let length = match self.size.choices() {
             [(bytes, _)] => Some(u64::from(*bytes)),
@@ -686,7 +684,7 @@ impl Size {
     /// These lengths in bytes with their weights.
     ///
     /// # Panics
-    /// When there is none, or one of them or its weight is zero.
+    /// `choices` is empty, or a length or weight is zero.
     pub fn mixed(choices: Vec<(u32, u32)>) -> Self {
         assert!(!choices.is_empty() && choices.iter().all(|(bytes, weight)| *bytes > 0 && *weight > 0));
         if let [(bytes, _)] = choices[..] { Self::fixed(bytes) } else { Self { choices } }
@@ -748,13 +746,13 @@ serde_as_text!(Size);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Until {
-    /// No I/O is issued after this much of the target's time.
+    /// How much of the target's time passes before no more I/O is issued.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "duration_text::optional")]
     pub elapsed: Option<Nanos>,
-    /// This many I/Os are issued.
+    /// How many I/Os are issued.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ops: Option<u64>,
-    /// I/Os are issued until they come to at least so many bytes.
+    /// How many bytes the I/Os come to, at least.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "size_text::optional")]
     pub bytes: Option<u64>,
 }
@@ -776,9 +774,9 @@ impl Until {
     }
 }
 
-/// Bytes of a piece: a few hundred milliseconds of a disk.
+/// Bytes of a piece of an old file: some tens of milliseconds of a hard disk.
 pub const OLD_PIECE_BYTES: u64 = 8 << 20;
-/// Pieces at most.
+/// Most pieces.
 pub const OLD_PIECES_MAX: usize = 24;
 /// Age from which files are old, in seconds: charge leaks noticeably within some weeks (six to eight on the
 /// Samsung 840 EVO: PC Perspective, 2014).
@@ -787,13 +785,13 @@ pub const OLD_AGE_S: u64 = 30 * 86_400;
 /// enough that a check does not seem to hang.
 pub const OLD_SEARCH: Nanos = Nanos::from_secs(2);
 
-/// What was found, without any name. Piece `i` has the addresses from `i` times [`OLD_PIECE_BYTES`] on, for
-/// workloads that read [old files](crate::workload::Workload::old_files).
+/// The old files that were found, without their names. Piece `i` begins at address `i` × [`OLD_PIECE_BYTES`],
+/// for workloads that read [old files](crate::workload::Workload::old_files).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct OldFiles {
-    /// Age of each piece's file since it was made or last written, in seconds, the oldest first.
+    /// Seconds since each piece's file was made or last written, the oldest first.
     pub ages_s: Vec<u64>,
-    /// Different files that they belong to.
+    /// How many files the pieces belong to.
     pub files: u64,
     /// Whether the search ended before it was complete.
     pub is_part: bool,
@@ -806,7 +804,7 @@ impl OldFiles {
     }
 }
 
-/// Each reason in a sentence that says what would fit, where something would.
+/// Why a workload cannot run: each reason is a sentence that says what would fit, where something would.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub(crate) enum WorkloadError {
     #[error("it never ends: give until.elapsed, until.ops or until.bytes (a rest needs until.elapsed)")]
@@ -881,7 +879,7 @@ pub(crate) enum WorkloadError {
 }
 
 impl ReplaySpec {
-    /// Whether it can run on a drive of this geometry.
+    /// Checks that it can run on a drive of this geometry.
     ///
     /// # Errors
     /// What does not fit.

@@ -1,4 +1,4 @@
-//! The input of a diagnosis.
+//! The input of a diagnosis, and the symptoms that it shows.
 
 use likenew_core::drive;
 use likenew_core::facts::{Drive, DriveDelta, DriveKind, Facts, Layer, LayerKind};
@@ -9,7 +9,7 @@ use super::{Indicator, Measured, Measurements, Metric, Origin, Reference, Site, 
 /// revolution of which takes 2 ms (Seagate, Cheetah 15K.7 product manual: 3.4 ms seek and 2.0 ms latency),
 /// and no healthy flash takes a millisecond.
 pub const ARM_NS: f64 = 2.5e6;
-/// Share of a file in holes, in 0..1, from which reads show them. Chosen: of 24 regions that are read, one is more.
+/// Share of a file in holes, in 0..1, from which reads show them. Chosen: one of the 24 regions that are read is more.
 const HOLES_SHOW: f64 = 0.02;
 
 /// Ratio from which users notice a difference. Chosen: 30%.
@@ -17,7 +17,7 @@ const NOTICEABLE: f64 = 1.3;
 /// Ratio for symptoms that scatter on healthy drives, such as old data and regions. Chosen: a fault makes a
 /// larger difference.
 const STRIKING: f64 = 1.5;
-/// Reads over their reference from which nothing slows them down. Chosen: the scatter of checks.
+/// Share of their reference from which reads count as fast. Chosen: the scatter of checks.
 const FULL_SPEED: f64 = 0.85;
 /// Share of a link's rate that protocols leave to data, at least (PCIe with 128-byte payloads 82%, SATA 91%,
 /// USB 3.0 bulk 80%: headers over payloads by the standards).
@@ -44,20 +44,20 @@ pub struct Case<'a> {
     pub references: &'a [Reference],
     /// The normal values of its indicators, from a simulated new drive or its baseline; empty if unknown.
     pub normal: &'a [(Indicator, f64)],
-    /// What is known to go wrong with data under its version of the firmware: a clause without a full stop.
+    /// How its firmware version is known to endanger data: a clause without a full stop.
     pub firmware_fault: Option<&'a str>,
     /// The site that fixes would be applied to; absent if no fixes are needed.
     pub site: Option<Site<'a>>,
 }
 
-/// Whether a value is less than is healthy by a reference.
+/// Whether a value is certainly below what a reference calls healthy.
 fn is_certainly_below(measured: Measured, reference: &Reference) -> bool {
     let share = measured.divide_by(Measured::with_interval(reference.value, 0.0));
     share.chance_above(reference.share_least()) <= 1.0 - SURE
 }
 
 impl<'a> Case<'a> {
-    /// The drive at the bottom; `None` if it is unknown or there are several.
+    /// The drive below the target; `None` if it is unknown or there are several.
     pub fn drive(&self) -> Option<&'a Drive> {
         match self.facts?.drives.as_slice() {
             [drive] => Some(drive),
@@ -65,8 +65,8 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// A metric over its most telling reference. A drive that was slow in its first check already is compared
-    /// with the reference that shows it.
+    /// A metric over its most telling reference. If the drive was slow at its baseline already, that is
+    /// another reference, which shows it.
     pub fn shortfall(&self, metric: Metric) -> Option<(Measured, Reference)> {
         let measured = self.measurements.metric(metric)?;
         let preferred = |is_baseline: bool| {
@@ -93,8 +93,8 @@ impl<'a> Case<'a> {
         Some((measured.divide_by(Measured::with_interval(best.value, 0.0)).with_scatter(deviation), *best))
     }
 
-    /// An indicator over its normal value: above 1 it is worse. A share, which may be 0 on a healthy drive,
-    /// is what exceeds the normal value.
+    /// An indicator over its normal value: above 1 it is worse. For a share, which may be 0 on a healthy
+    /// drive, it is the excess over the normal value.
     pub fn beyond_normal(&self, indicator: Indicator) -> Option<Measured> {
         let measurement = indicator.value_in(self.measurements)?;
         let normal = self
@@ -109,7 +109,7 @@ impl<'a> Case<'a> {
         (beyond > 0.0).then(|| measurement.scale_by(beyond / measurement.value))
     }
 
-    /// Whether a reference shows that nothing is slow. A link and a model can show that something is, and not that nothing is.
+    /// Whether a reference can show that nothing is slow. Links, classes and simulated models only show that something is.
     pub fn is_compared(&self) -> bool {
         self.references.iter().any(|reference| {
             reference.origin.is_of_this_drive()
@@ -144,8 +144,8 @@ impl<'a> Case<'a> {
         self.reads_over_link().is_some_and(|share| share.value >= LINK_FULL)
     }
 
-    /// Sequential reads over the speed of the link, where reads of this drive have been faster: at another link,
-    /// or by its data sheet.
+    /// Sequential reads over the speed of the link, if a reference shows that this drive reads faster: on
+    /// another link, or by its data sheet.
     pub fn reads_held_by_link(&self) -> Option<Measured> {
         let (share, reference) = self.shortfall(Metric::SequentialRead)?;
         let is_slow = share.value < reference.share_least();
@@ -159,7 +159,7 @@ impl<'a> Case<'a> {
         Some(reads.divide_by(Measured::with_interval(ceiling, 0.0)))
     }
 
-    /// Whether anybody counted errors of the link during the check.
+    /// Whether link errors were counted during the check.
     pub fn had_link_errors(&self) -> Option<bool> {
         let counts = &self.delta?.counts;
         let each = [
@@ -203,14 +203,14 @@ impl<'a> Case<'a> {
         sum.map(|count| count > 0)
     }
 
-    /// Whether an array below it is rebuilding, checking or reshaping itself.
+    /// Whether an array below the target is rebuilding, checking or reshaping itself.
     pub fn array_is_busy(&self) -> bool {
         let is_busy = |layer: &Layer| layer.busy_with.value().is_some_and(|with| with != "idle");
         self.facts.is_some_and(|facts| facts.layers_of(LayerKind::Array).any(is_busy))
     }
 
-    /// Whether it is a hard disk: by its access time, unless the drive itself reports that nothing turns. A host may
-    /// report anything of a virtual drive, and other I/O can make flash as slow as an arm.
+    /// Whether it is a hard disk, by access time, unless the drive itself reports no rotation: other I/O can
+    /// make flash as slow as an arm. Of a virtual drive, a host may report anything.
     pub fn is_disk(&self) -> bool {
         let rpm = self.drive().and_then(|drive| drive.identity.rotation_rpm.get());
         match self.measurements.access_ns {
@@ -219,7 +219,7 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// Whether it is connected by USB, from the kind of drive or from its link.
+    /// Whether the drive is connected by USB, from its kind or its link.
     pub fn is_usb(&self) -> Option<bool> {
         let drive = self.drive()?;
         let bus = drive.link.bus.value().map(|bus| bus.contains("USB"));
@@ -236,8 +236,8 @@ impl<'a> Case<'a> {
         self.drive()?.identity.virtual_by.value()?.as_deref()
     }
 
-    /// Share, in 0..1, of a file or loop device that lies in holes, if reads of them hide how fast the drive is. In a folder only
-    /// what has been written is read.
+    /// Share, in 0..1, of a file or loop device that lies in holes, if reads of them hide how fast the drive
+    /// is. `None` in a folder, where only written data is read.
     pub fn holes(&self) -> Option<f64> {
         let is_folder = self.site.as_ref().is_none_or(|site| site.kind == drive::TargetKind::Folder);
         self.facts?.hole_share().filter(|share| *share >= HOLES_SHOW && !is_folder)

@@ -85,7 +85,7 @@ pub enum CauseKind {
     NotTheDrive,
 }
 
-/// One reason why a drive may be slow. What it says of a drive follows from the case alone.
+/// One reason why a drive may be slow. What it says of a drive depends on the case alone.
 pub struct Cause {
     /// Its name in JSON: `no_trim`.
     pub name: &'static str,
@@ -109,17 +109,17 @@ pub struct Cause {
     pub evidence: &'static [Evidence],
     /// The steps of `likenew recondition` that fix it, the gentlest first.
     pub(crate) fixed_by: &'static [ActionKind],
-    /// Those of them that do so in this case, where that depends on what is slow.
+    /// The steps that fix it in this case, if that depends on what is slow.
     fixed_here: Option<fn(&Case<'_>) -> &'static [ActionKind]>,
     /// Its fixes, the gentlest first.
     pub(crate) actions: fn(&Case<'_>) -> Vec<Action>,
-    /// What they cost besides the time and bytes of the action, by their ids; those that are not listed cost nothing.
+    /// What actions cost besides time and bytes, by their ids; actions that are not listed cost nothing.
     costs: &'static [(&'static str, &'static str)],
     statement: Option<fn(&Case<'_>) -> String>,
 }
 
 impl Cause {
-    /// What a cause begins with: it has to say everything up to its evidence, and its actions.
+    /// Defaults of a cause, which has to replace all fields up to its evidence, and its actions.
     const BLANK: Self = Self {
         name: "",
         title: "",
@@ -143,7 +143,7 @@ impl Cause {
         self.explains.iter().flat_map(|symptoms| symptoms.iter().copied())
     }
 
-    /// Whether it can bring about this symptom in this case.
+    /// Whether it can cause this symptom in this case.
     pub(crate) fn explains(&self, case: &Case<'_>, symptom: Symptom) -> bool {
         self.symptoms().any(|own| own == symptom) && (self.explains_here)(case, symptom)
     }

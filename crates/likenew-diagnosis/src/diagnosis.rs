@@ -1,4 +1,4 @@
-//! The causes that explain the symptoms, and the symptoms left unexplained.
+//! Scores all causes of a case, names those that explain its symptoms, and lists the symptoms left unexplained.
 
 use likenew_core::drive;
 use likenew_core::findings::Action;
@@ -38,7 +38,7 @@ pub enum Overall {
 /// A cause that is at work.
 #[derive(Clone, Debug)]
 pub struct FoundCause {
-    /// What it is.
+    /// The cause.
     pub cause: &'static Cause,
     /// Probability that it makes something slow.
     pub chance: f64,
@@ -87,7 +87,7 @@ pub struct Diagnosis {
     pub causes: Vec<FoundCause>,
     /// Causes that are present and cost no speed yet.
     pub latent: Vec<FoundCause>,
-    /// Its design, if no symptom is due to it.
+    /// Traits of its design that explain no symptom.
     pub design: Vec<FoundCause>,
     /// Unexplained symptoms.
     pub open: Vec<OpenSymptom>,
@@ -104,7 +104,7 @@ impl ScoredCause {
         self.cause.explains(case, symptom)
     }
 
-    /// Whether facts and this symptom alone speak for it. What slows down writes shows in them, and not in stalls alone.
+    /// Whether facts and this symptom suffice for the cause. A cause of slow writes shows in writes, and not in stalls alone.
     fn is_typical(&self, symptom: Symptom) -> bool {
         symptom != Symptom::Stalls
             || !self.cause.symptoms().any(|symptom| symptom == Symptom::RewrittenFaster)
@@ -120,7 +120,7 @@ impl ScoredCause {
 
     fn finding(&self, case: &Case<'_>, explains: Vec<Symptom>) -> FoundCause {
         let (evidence_for, against) = self.log_odds.evidence().into_iter().partition(|item| item.bits > 0.0);
-        // A reading that leaves open whether it is present speaks for nothing.
+        // Evidence is left out if it is unclear whether it is present.
         let is_clear = |item: &EvidenceItem| !(POSSIBLE..SURE).contains(&item.chance);
         let text = |evidence: Vec<EvidenceItem>| {
             evidence.into_iter().filter(|item| item.bits.abs() >= BITS_SHOWN_MIN && is_clear(item)).collect()
@@ -181,8 +181,8 @@ pub fn evidence(case: &Case<'_>) -> Vec<(&'static str, EvidenceItem)> {
 
 /// Scores every cause against all others.
 ///
-/// Causes do not exclude each other: each one is named that is likely enough by its own evidence and explains
-/// a symptom. Every other symptom has a single explanation among the causes that can bring it about, or an
+/// Causes do not exclude each other: a cause is named if it is likely enough by its own evidence and explains
+/// a symptom. Each symptom left has a single explanation: one of the causes that can bring it about, or an
 /// unknown one, which counts as even odds.
 pub fn diagnose(case: &Case<'_>) -> Diagnosis {
     let candidates: Vec<ScoredCause> = ALL
@@ -210,8 +210,8 @@ pub fn diagnose(case: &Case<'_>) -> Diagnosis {
     Diagnosis { overall: overall(case, &causes, &open), causes, latent, design, open }
 }
 
-/// The possible causes of a symptom, with the probability that each is the one, most probable first, with those that nothing
-/// known here makes possible.
+/// All causes of a symptom, with the probability that each is the one, most probable first. It includes
+/// causes that nothing known here makes possible.
 fn rank(candidates: &[ScoredCause], symptom: Symptom) -> Vec<(usize, f64)> {
     let able = candidates
         .iter()
@@ -253,8 +253,8 @@ fn to_open_symptom(case: &Case<'_>, candidates: &[ScoredCause], symptom: Symptom
     OpenSymptom { symptom, rivals, missing_evidence }
 }
 
-/// The worst result: a drive that has become slower, then an undecided one, then one slowed down by something
-/// else.
+/// The worst result: a drive that has become slower, then an undecided case, then a drive slowed down by
+/// something else.
 fn overall(case: &Case<'_>, causes: &[FoundCause], open: &[OpenSymptom]) -> Overall {
     let has = |kind: CauseKind| causes.iter().any(|finding| finding.cause.kind == kind);
     if has(CauseKind::Drive) {

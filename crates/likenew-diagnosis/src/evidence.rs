@@ -19,7 +19,7 @@ pub struct Evidence {
     pub when_present: f64,
     /// Bits if it is absent.
     pub when_absent: f64,
-    /// Evidence of one group has one root and counts once.
+    /// Its group, if it has one. Evidence of one group has the same root and counts once.
     pub group: Option<&'static str>,
     source: Source,
     hint: Hint,
@@ -84,7 +84,7 @@ impl Evidence {
         Self { hint, ..self }
     }
 
-    /// The same where that helps.
+    /// How to get it if it is missing, in cases to which the hint applies.
     pub(crate) const fn hint_if(self, applies: fn(&Case<'_>) -> bool, hint: Hint) -> Self {
         Self { hint, hint_applies: applies, ..self }
     }
@@ -159,8 +159,8 @@ const FACTS_MAX: f64 = 3.0 / SCALE;
 /// Bits from which measured evidence supports its cause.
 const MEASURED_LEAST: f64 = 0.5;
 
-/// Bits of the truth for a bit of a weight, as weights are cautious: of causes that they gave 90 to 95%, 98% were at work, and with a
-/// scale of 1.2 81% (160 and 100 drawn drives in drawn situations, `cargo xtask bench diagnosis --drawn`).
+/// True bits for each bit of a weight, because weights are cautious. Of causes that they gave 90 to 95%, 98% were at work; with a
+/// scale of 1.2, 81% (160 and 100 drawn drives in drawn situations, `cargo xtask bench diagnosis --drawn`).
 const SCALE: f64 = 1.1;
 
 /// Largest probability that is stated. Chosen: one drive in a thousand has a reason that is no cause here.
@@ -243,16 +243,16 @@ impl LogOdds {
         self.evidence.iter().filter(|(_, item)| item.is_measured).map(|(_, item)| item.bits).sum()
     }
 
-    /// The sum, in which facts alone reach 89% at most: a drive without TRIM, or a hot one, is not slow for
-    /// that alone. Something measured has to fit: a measured piece of evidence for the cause, or a symptom
-    /// that it `explains` without such evidence against it.
+    /// The sum of bits, in which facts alone reach 89% at most: a drive is not slow merely because it lacks
+    /// TRIM or is hot. Measured evidence has to fit, or a symptom that the cause `explains` without measured
+    /// evidence against it.
     fn bits_at_work(&self, explains: bool) -> f64 {
         let measured = self.measured_bits();
         let fits = measured >= MEASURED_LEAST || (explains && measured >= 0.0);
         if fits { self.bits() } else { self.bits().min(FACTS_MAX) }
     }
 
-    /// The probability of the cause: odds of 2 to the power of the sum, to scale.
+    /// The probability of the cause: the odds are 2 to the power of the scaled sum.
     pub(crate) fn chance(&self) -> f64 {
         chance(self.bits())
     }
@@ -270,7 +270,7 @@ mod tests {
     use super::*;
     use crate::{Measurements, by_name};
 
-    /// A case of which nothing is known.
+    /// A case without any knowledge.
     fn empty(measurements: &Measurements) -> Case<'_> {
         Case {
             measurements,

@@ -1,10 +1,9 @@
-//! From measurements and facts to why a drive is slow: causes, each scored by the evidence for and against
-//! it, and their fixes.
+//! Finds out why a drive is slow: scores causes by the evidence for and against them, and lists their fixes.
 //!
-//! This crate measures nothing and applies nothing. It gets a [`Case`] and answers with a [`Diagnosis`]; the
-//! same case gives the same answer. A cause is one file pair in `causes/`: its symptoms, the evidence for and
-//! against it with its weights, its fixes, and the sentences of all that. None is named without evidence of its
-//! own; if none is likely enough, the answer is undecided, with what would decide it.
+//! This crate measures nothing and applies nothing. It turns a [`Case`] into a [`Diagnosis`]; equal cases
+//! give equal answers. A cause is one file pair in `causes/`: its symptoms, weighted evidence, fixes, and the
+//! sentences about them. No cause is named without evidence of its own. If none is likely enough, the answer
+//! is undecided, with what would decide it.
 
 mod case;
 mod causes;

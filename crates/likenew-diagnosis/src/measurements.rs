@@ -23,7 +23,7 @@ pub struct Measurements {
     pub median_over_slowest: Option<Measured>,
     /// Rate of the first regions over that of the last ones.
     pub first_over_last: Option<Measured>,
-    /// Rate of slow regions when they are read again over the first time.
+    /// Rate of slow regions read again over that of the first time.
     pub repeat_over_first: Option<Measured>,
     /// Latency of a small read anywhere over that of one within a few MiB.
     pub wide_over_narrow: Option<Measured>,
@@ -35,12 +35,12 @@ pub struct Measurements {
     pub aligned_over_shifted: Option<Measured>,
     /// Rate of writing zeros over that of random data.
     pub zeros_over_random: Option<Measured>,
-    /// Rate of writing places again, sequentially, over their first writes, from where those had become slow on; absent if nothing
-    /// beyond that was written again.
+    /// Rate of writing the same addresses again, sequentially, over their first write. They count from where
+    /// first writes became slow; absent if none beyond that was written again.
     pub rewritten_over_first: Option<Measured>,
     /// The same after TRIM.
     pub trimmed_over_first: Option<Measured>,
-    /// Rate of writing places again after TRIM and a rest, over a rest alone.
+    /// Rate of writing the same addresses again after TRIM and a rest, over that after a rest alone.
     pub trimmed_over_rested: Option<Measured>,
     /// A lasting drop of sequential writes, if there was one.
     pub write_cliff: Option<WriteCliff>,
@@ -58,7 +58,7 @@ pub struct Measurements {
     pub burst_over_flat: Option<Measured>,
     /// The same ratio of long sequential reads.
     pub load_burst_over_flat: Option<Measured>,
-    /// Share of the time for I/Os of other programs at QD1, while nothing is measured.
+    /// Share of the time that I/Os of other programs would take at QD1, while nothing is measured.
     pub background_share: Option<Measured>,
     /// Bytes that the drive counted over those that the measurement read.
     pub counted_over_read: Option<Measured>,
@@ -85,7 +85,7 @@ pub struct WriteCliff {
 }
 
 impl Measurements {
-    /// How much faster places became by being written again, by TRIM or without: the larger ratio.
+    /// How much faster addresses are when they are written again, after TRIM or without: the larger ratio.
     pub fn gain_by_writing(&self) -> Option<Measured> {
         let both = [self.rewritten_over_first, self.trimmed_over_first].into_iter().flatten();
         both.max_by(|one, other| one.low.total_cmp(&other.low))
@@ -226,7 +226,7 @@ impl Measured {
         Self::new(1.0 / self.value, 1.0 / self.high, 1.0 / self.low)
     }
 
-    /// The same in another unit.
+    /// The same number in another unit.
     ///
     /// # Panics
     /// When the factor is not above 0.
@@ -235,8 +235,8 @@ impl Measured {
         Self::new(self.value * factor, self.low * factor, self.high * factor)
     }
 
-    /// The same for a true value that varies between measurements, with this standard deviation of its
-    /// logarithm.
+    /// Widens the interval for a true value that varies between measurements, with this standard deviation of
+    /// its logarithm.
     #[must_use]
     pub fn with_scatter(self, deviation: f64) -> Self {
         let half = HALF_WIDTH * self.deviation().hypot(deviation);

@@ -1,7 +1,7 @@
-//! Settings of the system and of drives that cost speed, as one table: the condition from facts, what changes it for now and
-//! after each start, what undoes that, and what shows that it took effect.
+//! Settings of the system and of drives that cost speed, as one table. Each has its condition from facts, the
+//! commands for now and for every start, those that undo them, and proof that they took effect.
 //!
-//! A fact that is missing gives no advice. A drive that a host presents has settings that only its host can change.
+//! Missing facts give no advice. Settings of a virtual drive can be changed only by its host.
 
 use likenew_core::facts::{Drive, DriveKind, Fact, Facts, Layer, LayerKind};
 use likenew_core::findings::{Action, Loss};
@@ -16,7 +16,7 @@ use crate::Symptom::{self, Below};
 pub struct Setting {
     /// Its stable name.
     pub name: &'static str,
-    /// Whether it is worth a word by itself. Others trade speed for power, which every drive is delivered with.
+    /// Whether it is worth a remark by itself. Other settings trade speed for power, as drives do when delivered.
     pub is_unusual: bool,
     /// The symptoms that it can bring about, where no cause is scored for it.
     pub symptoms: &'static [Symptom],
@@ -49,7 +49,7 @@ pub static SETTINGS: &[Setting] = &[
         find: |facts| {
             let is_off =
                 |layer: &Layer| layer.write_cache.value().is_some_and(|mode| mode == "write through");
-            // Others report the same for a cache that is protected, or that they do not have.
+            // Other kinds report the same for a cache that is protected, or that they do not have.
             let has_one = |drive: &Drive| matches!(drive.kind, DriveKind::Sata | DriveKind::Scsi);
             let off = drives(facts).filter(|(drive, layer)| has_one(drive) && is_off(layer));
             off.filter_map(|(drive, _)| write_cache(drive)).collect()
@@ -86,7 +86,7 @@ pub static SETTINGS: &[Setting] = &[
 ];
 
 impl Setting {
-    /// What to change on the machine of these facts; nothing where it is as it should be or unknown.
+    /// Changes for the machine of these facts; none if the setting is as it should be, or unknown.
     pub fn changes(&self, facts: &Facts) -> Vec<Change> {
         (self.find)(facts)
     }
@@ -121,7 +121,7 @@ pub struct Change {
 }
 
 impl Change {
-    /// For now, and for good with what shows that it took effect. The commands are those of root.
+    /// Actions for now, and for good with what shows that they took effect. Their commands are those of root.
     pub fn actions(&self) -> Vec<Action> {
         let [shows, value] = &self.proof;
         let with = |action: Action, commands: &Option<[String; 2]>| match commands {
@@ -151,9 +151,9 @@ fn is_guest(facts: &Facts) -> bool {
     facts.machine.virtual_machine.value().is_some_and(Option::is_some)
 }
 
-/// Hard disks gain by requests in order, and NVMe drives lose by the lock under which BFQ handles each request (Red Hat
-/// Enterprise Linux 8, "Setting the disk scheduler"; Documentation/block/bfq-iosched.rst of the Linux sources). Of other pairs no
-/// gain is documented for every load.
+/// Hard disks gain by requests in order, and NVMe drives lose by the lock under which BFQ handles each
+/// request (Red Hat Enterprise Linux 8, "Setting the disk scheduler"; Documentation/block/bfq-iosched.rst of
+/// the Linux sources). Other pairs have no documented gain for every load.
 fn scheduler(drive: &Drive, layer: &Layer) -> Option<Change> {
     let (used, rotates) = (layer.scheduler.value()?.as_str(), layer.rotates.get()?);
     let (best, words, risk) = match (drive.kind, rotates, used) {
@@ -182,7 +182,7 @@ fn scheduler(drive: &Drive, layer: &Layer) -> Option<Change> {
 /// Read-ahead of Linux where nobody changes it, in KiB (`VM_READAHEAD_PAGES`, include/linux/pagemap.h).
 const READ_AHEAD_KIB: u64 = 128;
 
-/// The highest layer has the read-ahead that files get. Less than half of what is usual was set by somebody. Chosen: half.
+/// Files get the read-ahead of the highest layer. Somebody has set it if it is below this share of the usual. Chosen: half.
 fn read_ahead(facts: &Facts) -> Option<Change> {
     drives(facts).next()?;
     let layer = facts.stack.iter().find(|layer| layer.read_ahead_bytes.value().is_some())?;
@@ -221,7 +221,7 @@ fn sync_mount(facts: &Facts) -> Option<Change> {
 fn in_queue(layer: &Layer, attribute: &str, [best, old]: [&str; 2]) -> Change {
     let name = &layer.name;
     let file = shell_quote(&format!("/sys/block/{name}/queue/{attribute}"));
-    // The number of a mapping is another one after each start.
+    // A mapping has another number after each start.
     let (key, value) = match layer.label.value().filter(|_| name.starts_with("dm-")) {
         Some(label) => ("ENV{DM_NAME}", label),
         None => ("KERNEL", name),
@@ -299,7 +299,7 @@ pub(crate) fn write_cache(drive: &Drive) -> Option<Change> {
 pub(crate) const WRITE_CACHE: &str =
     "Turn its write cache on; without a battery, a power failure then loses the last writes";
 
-/// No command is given: it erases the drive, and nobody knows here whether it is in use.
+/// No command is given, because it erases the drive, which may be in use.
 fn block_size(drive: &Drive) -> Option<Change> {
     let better = drive.space.better_block_bytes.get()?;
     let (name, device) = (&drive.name, node(&drive.name));
@@ -519,7 +519,7 @@ mod tests {
 
     #[test]
     fn nothing_is_advised_from_missing_facts_for_what_is_usual_or_for_a_guest() {
-        // What the guest sets itself.
+        // A guest sets these itself.
         const OF_GUESTS_TOO: [&str; 2] = ["repartition", "mount_async"];
         for facts in all_wrong() {
             let names = |facts: &Facts| {

@@ -1,5 +1,5 @@
-//! The target of fixes, and what is possible there, with the same answer for advice and for action: steps, and
-//! what would tell more of the drive.
+//! The target that fixes are applied to, and which steps and further measurements are possible there. Check
+//! advises and recondition acts by the same answers.
 
 use likenew_core::drive::TargetKind;
 use likenew_core::facts::{DriveKind, Fact, Facts};
@@ -76,8 +76,8 @@ impl Site<'_> {
             ActionKind::Rewrite => self.rewrites_all().map(Possibility::No),
             ActionKind::Discard => match self.whole_drive() {
                 Some(Possibility::No(reason)) => Some(Possibility::No(reason)),
-                // A target that may not be written yet cannot be tested for TRIM, but it reports whether it
-                // supports it.
+                // A target that may not be written yet cannot be tested for TRIM, but the drive reports
+                // whether it supports TRIM.
                 _ if (!self.trims && self.writable) || self.knows_trim() == Some(false) => {
                     Some(Possibility::No("this drive ignores TRIM; overwrite-all works without it".into()))
                 }
@@ -105,12 +105,12 @@ impl Site<'_> {
         }
     }
 
-    /// What a hint advises, with its command for this target; none where it is not possible here.
+    /// What a hint advises, with its command for this target; `None` if it is not possible here.
     pub(crate) fn action(&self, hint: Hint) -> Option<Action> {
         let action = hint.action().filter(|_| self.allows(hint.needs))?;
         let Some(command) = hint.command else { return Some(action) };
         let command = command.replace("{}", &shell_quote(self.target));
-        // In a folder 1 GiB is the default.
+        // 1 GiB is the default in a folder.
         let is_large = self.kind == TargetKind::Simulated
             && self.used_bytes + self.free_bytes.unwrap_or(0) > 2 * TRIM_SPACE;
         Some(action.command(if hint.needs == Needs::Trim && is_large {
@@ -193,8 +193,8 @@ impl Site<'_> {
         }
     }
 
-    /// What stands against rewriting everything: what stands against rewriting parts of it, and a drive that gains nothing by it or
-    /// that is at its end.
+    /// Why not all data can be rewritten: what prevents rewriting parts of it, a hard disk, which gains
+    /// nothing, or a drive at the end of its life.
     fn rewrites_all(&self) -> Option<String> {
         let [drive] = self.facts.map_or(&[][..], |facts| facts.drives.as_slice()) else {
             return self.rewrites();
@@ -253,9 +253,9 @@ enum Needs {
     Nothing,
     /// A machine whose system can be queried.
     Machine,
-    /// The same, and nobody has asked it yet: what it did not say then, it does not say now.
+    /// A machine whose facts were not collected yet; a second query would show nothing more.
     Facts,
-    /// The same, and the user is not root yet.
+    /// A machine, and a user who is not root yet.
     Root,
     /// Writes.
     Writing,

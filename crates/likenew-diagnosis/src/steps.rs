@@ -110,13 +110,13 @@ pub fn step_kind(action: &Action) -> Option<ActionKind> {
     STEPS.iter().find(|step| step.id() == action.id).map(|step| step.kind)
 }
 
-/// What an action costs that is a step.
+/// What a step costs, by its action.
 pub(crate) fn step_cost(action: &Action) -> Option<&'static str> {
     STEPS.iter().find(|step| step.id() == action.id).map(|step| step.cost)
 }
 
-/// Of the steps that fix a cause, those that are possible on this target, the gentlest first. Rewriting everything is included if
-/// nothing gentler is possible, a step that erases if that is not possible either, and neither if a gentler one only has to wait.
+/// The steps that fix a cause and are possible on this target, the gentlest first. `rewrite` is among them only if nothing
+/// gentler is possible, and erasing only if `rewrite` is not. Neither is included if a gentler step only has to wait.
 pub(crate) fn steps(case: &Case<'_>, fixed_by: &[ActionKind]) -> Vec<Action> {
     let Some(site) = &case.site else { return Vec::new() };
     // The owner has to agree to losses on a device; the command asks for that.
@@ -192,13 +192,13 @@ pub fn step_action(measurements: &Measurements, site: &Site<'_>, kind: ActionKin
     }
 }
 
-/// How long a step takes that writes so many bytes, at the speed of now; it becomes faster meanwhile.
+/// How long a step takes to write `bytes` at the speed of now, though it becomes faster meanwhile.
 fn time(measurements: &Measurements, kind: ActionKind, bytes: u64) -> Option<Nanos> {
     let first_of = |metrics: [Metric; 2]| {
         metrics.into_iter().find_map(|metric| measurements.metric(metric)).map(|rate| rate.value)
     };
     let write = bytes as f64 / first_of([Metric::SustainedWrite, Metric::SequentialWrite])?;
-    // What is rewritten is read before, and read back after.
+    // Rewritten data is read before, and read back after.
     let read = match kind {
         ActionKind::Rewrite => 2.0 * bytes as f64 / measurements.metric(Metric::SequentialRead)?.value,
         _ => 0.0,
@@ -206,7 +206,7 @@ fn time(measurements: &Measurements, kind: ActionKind, bytes: u64) -> Option<Nan
     Some(Nanos::from_secs_f64(write + read))
 }
 
-/// What holds data: of a folder, what its file system has in use.
+/// Bytes that hold data; in a folder, what its file system has in use.
 fn bytes_in_use(site: &Site<'_>) -> Option<u64> {
     let bytes = match site.kind {
         TargetKind::Folder => site.facts?.file_system.as_ref()?.used_bytes.get()?,
@@ -215,8 +215,8 @@ fn bytes_in_use(site: &Site<'_>) -> Option<u64> {
     (bytes > 0).then_some(bytes)
 }
 
-/// The share of the rated endurance that so many bytes use up, by what the drive says that all bytes so far have used; none where it
-/// does not say both, or less than a percent, which it counts in whole ones.
+/// Percent of the rated endurance that `bytes` use up, in proportion to all bytes written so far. `None` if
+/// the drive does not report both, or reports less than 1%, because it counts whole percents.
 pub fn wear_percent(site: &Site<'_>, bytes: u64) -> Option<f64> {
     let [drive] = site.facts?.drives.as_slice() else { return None };
     // A disk of a volume is written less than the volume.

@@ -1,5 +1,5 @@
-//! What is wrong, before any cause; and the rates that drives are sold and remembered by, with what they are
-//! compared with.
+//! Symptoms: what is wrong, before any cause is known. Metrics: the rates that drives are sold by, and the
+//! references that they are compared with.
 
 use likenew_core::io::Op;
 use likenew_core::quantity::{Iops, Rate};
@@ -18,7 +18,7 @@ pub enum Symptom {
     RepeatReadFaster,
     /// Writes become slower for good after some bytes.
     WriteCliff,
-    /// The same places are written faster a second time.
+    /// The same addresses are written faster a second time.
     RewrittenFaster,
     /// Everything becomes slower with time under load.
     SlowsUnderLoad,
@@ -28,13 +28,13 @@ pub enum Symptom {
     SlowAfterIdle,
     /// Small writes are slower at aligned addresses.
     SlowWhenAligned,
-    /// After a burst the rate is flatter than any medium.
+    /// After a burst, the rate is steadier than any medium.
     FlatAfterBurst,
     /// The drive is busy with I/O of other programs.
     BackgroundIo,
     /// The drive stalls now and then.
     Stalls,
-    /// Its speed goes up and down.
+    /// The drive's speed goes up and down.
     Uneven,
     /// The drive refuses I/Os.
     Errors,
@@ -125,7 +125,7 @@ impl Symptom {
     }
 }
 
-/// A rate with a reference. More is better; for random I/O it is a number per second.
+/// A rate with a reference; more is better. Sequential I/O is in bytes a second, random I/O in IOPS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Metric {
@@ -231,10 +231,10 @@ pub enum Origin {
 }
 
 impl Origin {
-    /// The share of such a reference from which the metric is healthy: rated speeds hold under the best
-    /// conditions, another drive of the model is in another computer, a link carries more than any drive moves, and a simulated drive differs from itself when new
-    /// only by what it holds. A simulation of a real drive knows neither its firmware nor which part of a disk a
-    /// folder is in, and the outer tracks hold twice as much as the inner ones.
+    /// The share of such a reference from which a metric is healthy. Rated speeds hold under the best conditions,
+    /// another drive is in another computer, and a link carries more than any drive moves. A simulated drive differs
+    /// from itself when new only by what it holds. A simulated model knows neither the firmware nor the place of a
+    /// folder on a disk, whose outer tracks hold twice as much as its inner ones.
     pub fn share_least(self) -> f64 {
         match self {
             Self::Baseline | Self::Peers => 0.85,
@@ -291,12 +291,12 @@ pub struct Reference {
     /// How much the metric varies between checks of an unchanged drive: standard deviation of its logarithm.
     /// 0 if the reference was not measured, or repeats exactly.
     pub repeatability: f64,
-    /// The share of it from which the metric is healthy, where that is not the one of its origin.
+    /// The share of it from which the metric is healthy, if not that of its origin.
     pub least: Option<f64>,
 }
 
 impl Reference {
-    /// Not measured, and healthy from the share of its origin.
+    /// A reference that was not measured; the metric is healthy from the share of its origin.
     pub fn new(metric: Metric, origin: Origin, value: f64) -> Self {
         Self { metric, origin, value, repeatability: 0.0, least: None }
     }

@@ -1,5 +1,5 @@
-//! Explains a drive by a few numbers fitted to measurements: access time, throughput, partial clusters,
-//! zones, memory and parallelism.
+//! The procedure `model`: explains a drive by a few numbers fitted to measurements (access time, throughput,
+//! partial clusters, zones, memory and parallelism).
 
 mod burst;
 mod curve_fit;
@@ -41,13 +41,13 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     manual: include_str!("model.md"),
 };
 
-/// The procedure.
+/// The procedure `model`.
 pub struct Model {
     options: ModelOptions,
 }
 
 impl Model {
-    /// From the settings of a plan.
+    /// Creates it from the settings of a plan.
     ///
     /// # Errors
     /// A sentence that names the setting and what it may be.
@@ -55,7 +55,7 @@ impl Model {
         Self::new(options("model", table)?)
     }
 
-    /// With these settings.
+    /// Creates it with these settings.
     ///
     /// # Errors
     /// A sentence that names the setting and what it may be.
@@ -95,7 +95,7 @@ impl Procedure for Model {
             return Ok(Findings { summary, answers: failures, ..Findings::default() });
         };
         let workload_plan = WorkloadPlan::new(&self.options, evidence, &region);
-        // A past visit tells by its name where it was; only the next one is chosen, which takes long.
+        // Past visits are read back by their names. Only the next one is chosen, which takes long.
         steps.skip_done();
         if steps.is_planning() {
             let burst = || burst::next(&self.options, evidence, region.region.end).filter(|_| writes);
@@ -164,8 +164,8 @@ impl Model {
         changes.then(|| self.rerun(["repeat", wording::repeat()], "", self.options.clone(), evidence))
     }
 
-    /// An action of this name and reason with the command of this model; without one where consent is needed, which no
-    /// plan holds.
+    /// An action of this name and reason, with the command that repeats this model with other options. It has
+    /// no command where consent is needed, which no plan holds.
     fn rerun(&self, [id, why]: [&str; 2], limits: &str, again: ModelOptions, evidence: &Evidence) -> Action {
         let needs_consent = matches!(evidence.identity.kind, TargetKind::File | TargetKind::Device)
             && evidence.geometry.writable;
@@ -271,8 +271,8 @@ impl<'a> Results<'a> {
     }
 }
 
-/// The rates along the addresses, for each operation. What a sequential run takes besides its transfer is the
-/// access time of the plain model, which does not depend on zones.
+/// The rates along the addresses, for each operation. Besides its transfer, a sequential run takes the access
+/// time of the plain model, which does not depend on zones.
 fn zones(workload_plan: &WorkloadPlan<'_>) -> Vec<Zones> {
     let random = workload_plan.curves().into_iter().filter(|curve| matches!(curve, Curve::Random(_)));
     let zones = random.filter_map(|curve| {
@@ -290,7 +290,7 @@ fn curve_fit(workload_plan: &WorkloadPlan<'_>, zones: &[Zones], curve: Curve) ->
     CurveFit::new(curve, data_points, workload_plan.grain())
 }
 
-/// Cluster bounds need the rate at which a cluster is read.
+/// Bounds clusters, which takes the rate at which a cluster is read.
 fn bound_clusters(specifications: &mut [Specification]) {
     let read = specifications.iter().position(|specification| specification.curve == Curve::Random(Op::Read));
     if let Some(index) = read {
@@ -322,10 +322,10 @@ fn with_region(answer: Answer, region: &MeasuredRegion) -> Answer {
 /// Median difference between visits of a point, as a share, above which intervals become wide. Chosen: a
 /// quiet drive repeats within a few percent.
 const DIFFER: f64 = 0.1;
-/// A quarter of the points differing by more than this share means that the others were only visited at
-/// better moments. Chosen: far above the spread of a quiet drive.
+/// If a quarter of the points differ by more than this share, the others were only visited at better moments.
+/// Chosen: far above the spread of a quiet drive.
 const QUARTER_DIFFERS: f64 = 0.3;
-/// Fewer points than this show little.
+/// Fewest points that show how steady a drive is.
 const POINTS_MIN: usize = 4;
 
 /// Whether the drive gave the same result at every visit.

@@ -1,5 +1,5 @@
-//! Finds out from outside how a drive works inside: its medium, its translation layer and its caches, each
-//! with an interval and a confidence, and the signature as a chart.
+//! The procedure `xray`: finds out from outside how a drive works inside (its medium, its translation layer
+//! and its caches), each with an interval, a confidence, and a chart of its signature.
 //!
 //! Thresholds marked "fitted" were set with `cargo xtask bench insight` on generated drives 1 to 600, so that
 //! answers are right and 90% intervals hold the truth; `docs/explanation/method.md` has the error rates on
@@ -48,8 +48,8 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     manual: include_str!("xray.md"),
 };
 
-/// In the order in which they run: those that read existing data before those that write, and those that need
-/// an empty drive before those that need a full one.
+/// All experiments in the order they run: those that read existing data before those that write, and those
+/// that need an empty drive before those that need a full one.
 const EXPERIMENTS: &[&dyn Experiment] = &[
     &Preparation,
     &noise::NoiseExperiment,
@@ -71,13 +71,13 @@ const EXPERIMENTS: &[&dyn Experiment] = &[
     &overwriting::Overwriting,
 ];
 
-/// The procedure.
+/// The procedure `xray`.
 pub struct Xray {
     options: XrayOptions,
 }
 
 impl Xray {
-    /// From the settings of a plan.
+    /// Creates it from the settings of a plan.
     ///
     /// # Errors
     /// A sentence that names the setting and what it may be.
@@ -85,7 +85,7 @@ impl Xray {
         Self::new(options("xray", table)?)
     }
 
-    /// With these settings.
+    /// Creates it with these settings.
     ///
     /// # Errors
     /// A sentence that names the setting and what it may be.
@@ -113,7 +113,7 @@ impl Xray {
         properties.into_iter().filter(is_answered).collect()
     }
 
-    /// Whether this test runs. Of memory only one thing can be told, by reads of what was written before: that it is memory.
+    /// Whether this test runs. On a target in memory, only the tests run that show that it is memory.
     fn is_wanted(&self, probe: &str, evidence: &Evidence) -> bool {
         let of_memory = [PREPARATION, medium::NAME].contains(&probe);
         self.options.is_wanted(probe) && (of_memory || !evidence.identity.is_memory())
@@ -121,7 +121,7 @@ impl Xray {
 
     fn context<'a>(&self, evidence: &'a Evidence, span: u64, is_planning: bool) -> Context<'a> {
         let budget = self.options.budget(span);
-        // In memory, only what is read is written.
+        // In memory, only the span that is read is written.
         let budget = if evidence.identity.is_memory() { budget.min(span) } else { budget };
         Context::new(evidence, span, budget, is_planning)
     }
@@ -170,7 +170,7 @@ impl Procedure for Xray {
         let span = self.options.span_on(&evidence.geometry)?;
         let mut context = self.context(evidence, span, steps.is_planning());
         let (mut keys, mut pictures) = (Vec::new(), Vec::new());
-        // Each experiment follows its own workloads, as some go on after others.
+        // Each experiment follows its own workloads, because some continue after others have run.
         steps.skip_done();
         for experiment in EXPERIMENTS {
             let name = experiment.name();
@@ -178,13 +178,13 @@ impl Procedure for Xray {
             let finding = experiment.run(&context, &mut own);
             if self.is_wanted(name, evidence) {
                 keys.extend(finding.properties.iter().map(|property| property.key));
-                // A workload that could write more than is left of the budget is skipped, as if the experiment had not asked for it.
+                // A workload that could exceed the budget is skipped, as if it had not been asked for.
                 let has_room = |workload: &Workload| {
                     workload.bytes_written_max().is_none_or(|most| most <= context.remaining())
                 };
                 if let Some(workload) = own.wanted.filter(has_room) {
                     let name = format!("{name}: {}", workload.name);
-                    // The experiments after it answer as they would without it.
+                    // If it ended early, later experiments answer as they would without it.
                     let _ended = steps.run_seeded(|| Workload { name, ..workload });
                 }
             }
@@ -199,8 +199,8 @@ impl Xray {
         let mut findings = Findings::default();
         findings.series.extend(pictures.into_iter().map(|(name, picture)| (name.into(), picture)));
         let of_key = |key: Key| match context.inferences.property(key) {
-            // Fill and overwriting measure it on their way; if they never reached it, their own reason says
-            // so.
+            // Fill and overwriting measure idle collection on their way. If they never reached it,
+            // overwriting says why.
             unknown if key == Key::IdleCollectionNs && !keys.contains(&key) => {
                 Property { reason: overwriting::idle_refusal(context), ..unknown }
             }

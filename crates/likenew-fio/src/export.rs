@@ -1,4 +1,4 @@
-//! Workloads as a fio job file.
+//! Writes workloads as a fio job file, so that fio can repeat a measurement.
 
 use std::fmt;
 use std::fmt::Write as _;
@@ -16,17 +16,17 @@ use super::import::kind_of;
 use super::job::{NAME_BYTES_MAX, Part, encode};
 use super::wording;
 
-/// Stands for a file that is named when fio is started: fio replaces it by an environment variable.
+/// The placeholder for a file named when fio starts. fio replaces it with an environment variable.
 pub const FILENAME_LEFT_OPEN: &str = "${LIKENEW_FILE}";
 
-/// The job file that does what these workloads do, one after the other, on `filename`.
+/// Writes a job file that runs these workloads on `filename`, one after the other.
 ///
-/// `notes` are put on top as comments: which plan this is, and what else a reader should know. `geometry` is
-/// that of the drive the workloads are for; zones are resolved on it. Every size is a plain count of bytes,
-/// since fio reads `4GiB` as 4·10⁹ bytes unless `kb_base` is set (fio's HOWTO, "kb_base").
+/// `notes` become comments at the top: which plan the file comes from, and what else a reader should know. `geometry`
+/// describes the workloads' drive; regions are resolved on it. Sizes are plain counts of bytes, since fio reads `4GiB`
+/// as 4·10⁹ bytes unless `kb_base` is set (fio's HOWTO, "kb_base").
 ///
 /// # Errors
-/// A workload does not fit the drive, or fio cannot do it.
+/// A workload does not fit the drive, or fio cannot express it.
 pub fn export(
     workloads: &[Workload],
     geometry: &Geometry,
@@ -47,7 +47,7 @@ pub fn export(
     Ok(out)
 }
 
-/// fio divides names at colons.
+/// Escapes colons, at which fio would split a list of names.
 fn escape(filename: &str) -> Result<String, ExportError> {
     let left_open = filename == FILENAME_LEFT_OPEN;
     let bad = |c: char| matches!(c, '#' | ';' | '$') || c.is_control();
@@ -58,7 +58,7 @@ fn escape(filename: &str) -> Result<String, ExportError> {
     Ok(filename.replace(':', "\\:"))
 }
 
-/// What every job shares.
+/// The comments at the top and the `[global]` section, whose options apply to every job.
 fn head(filename: &str, notes: &[String], writes: bool) -> String {
     let run = if filename == FILENAME_LEFT_OPEN { wording::RUN_WITH_FILE } else { wording::RUN };
     let caution = writes.then_some(wording::CAUTION);
@@ -75,8 +75,8 @@ fn head(filename: &str, notes: &[String], writes: bool) -> String {
     out + COMMON
 }
 
-/// `randrepeat=0`: with the default, fio repeats the same addresses whenever it has moved as many bytes as a
-/// zone has. `norandommap=1`: our random addresses may repeat, too.
+/// `randrepeat=0`: by default fio starts the same addresses again once it has moved as many bytes as its region holds.
+/// `norandommap=1`: a workload's random addresses may repeat, too.
 const COMMON: &str = "\
 ioengine=io_uring
 direct=1
@@ -99,7 +99,7 @@ pub enum ExportError {
     /// A workload asks for something that fio does not have.
     #[error("workload \"{workload}\" cannot be expressed in fio: {feature}")]
     NotExpressible {
-        /// Its name.
+        /// The workload's name.
         workload: String,
         /// What fio does not have.
         feature: MissingFeature,
@@ -112,16 +112,16 @@ pub enum ExportError {
     Filename(String),
 }
 
-/// What a workload asks for and fio does not have, and what to use instead.
+/// A feature of a workload that fio lacks, and what to use instead.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum MissingFeature {
-    /// A longer name.
+    /// A name longer than fio keeps.
     #[error("its name is longer than {bytes_max} bytes")]
     LongName {
         /// Bytes of a name that fio keeps.
         bytes_max: usize,
     },
-    /// A trace at its times or faster by a factor.
+    /// A trace that is replayed at its recorded times, or faster by a factor.
     #[error("it replays {trace}, and fio reads logs of its own (read_iolog) as fast or at their times alone")]
     Replay {
         /// The trace's file.
@@ -133,10 +133,10 @@ pub enum MissingFeature {
     /// Flushes alone.
     #[error("fio flushes between writes only and has no job of flushes")]
     FlushesAlone,
-    /// A step that is shorter than an I/O, or of I/Os of several lengths.
+    /// A stride that is shorter than an I/O, or a stride with I/Os of several lengths.
     #[error("fio skips bytes after each I/O, and these overlap or have several lengths")]
     Stride,
-    /// More lengths of I/O.
+    /// More lengths of I/O than fio mixes.
     #[error("fio mixes at most {lengths_max} lengths of I/O")]
     ManyLengths {
         /// Lengths that fio mixes.
@@ -151,7 +151,7 @@ pub enum MissingFeature {
          give until.elapsed, or one stream"
     )]
     CommonEnd,
-    /// Streams whose I/Os keep a proportion.
+    /// Streams whose I/Os keep an exact proportion.
     #[error("its streams take turns in exact proportions, and jobs of fio run each at its own pace")]
     Proportions,
     /// A rate in bytes that is too low or too high.
@@ -172,10 +172,10 @@ pub enum MissingFeature {
     },
 }
 
-/// fio takes no more lengths than this in one `bssplit`.
+/// Most lengths that fio takes in one `bssplit`.
 const LENGTHS_MAX: usize = 64;
 
-/// A section: its name, comments on options that only come close, and its options in the order of the file.
+/// One job: its name, comments on options that only come close, and its options in the order of the file.
 struct Section {
     name: String,
     comments: Vec<String>,
@@ -183,7 +183,7 @@ struct Section {
 }
 
 impl Section {
-    /// The sections of the workload with this number; those of its streams run side by side.
+    /// One section for each stream of the workload with this number; fio runs them side by side.
     fn from_workload(
         workload: &Workload,
         number: usize,
@@ -221,8 +221,8 @@ impl Section {
         section
     }
 
-    /// fio's startdelay counts from when fio was started and not from the end of the job before, so that a
-    /// rest is a job that reads nothing from nowhere, once a second.
+    /// A rest as a job that reads from the null engine once a second. fio's `startdelay` cannot express a rest: it
+    /// counts from fio's start, not from the end of the previous job.
     fn rest(workload: &Workload, number: usize) -> Self {
         let mut section = Self::new(workload, Part { workload: number, stream: 0 });
         section.set("stonewall", 1);
@@ -259,7 +259,7 @@ impl Section {
         self.pace(workload, stream)?;
         if workload.lanes > 1 {
             self.set("numjobs", workload.lanes);
-            // Grouping joins all jobs between two stonewalls, so that streams side by side stay apart without it.
+            // Without grouping, streams between two stonewalls keep their own results.
             if workload.streams.len() == 1 {
                 self.set("group_reporting", 1);
             }
@@ -351,7 +351,7 @@ impl Section {
         if copies > 1 {
             self.set("offset_increment", part);
         }
-        // Of a random zone the loop, too, leaves out what is too short for an I/O.
+        // In a random region the run loop, too, leaves out an end that is too short for an I/O.
         let alike = !is_forward(stream) && stream.size.choices().len() == 1;
         let left = zone.end - zone.start - size * copies;
         if left > 0 && !alike {
@@ -414,8 +414,7 @@ impl Section {
         self.comment(wording::LATE_IOS);
         match inter_arrival {
             InterArrival::Even => {
-                // With `rate_iops` fio paces bytes by the shortest length; with `rate` by what was actually
-                // moved.
+                // `rate_iops` would pace bytes by the shortest length; `rate` paces by the bytes that were moved.
                 let bytes_per_s = per_second * stream.size.mean();
                 let max = BYTES_PER_S_MAX;
                 let sides = sides(stream, bytes_per_s, max, |bytes_per_s| {
@@ -440,7 +439,7 @@ impl Section {
         Ok(())
     }
 
-    /// Every copy gets an equal part of a count or an amount, as the loop's lanes do.
+    /// The job's end. Every copy gets an equal part of a count or an amount, as the run loop's lanes do.
     fn until(&mut self, workload: &Workload, stream: &Stream) -> Result<(), ExportError> {
         let Until { elapsed, ops, bytes } = workload.until;
         let has_count = ops.is_some() || bytes.is_some();
@@ -474,7 +473,7 @@ impl Section {
             let ios = ops.map(share).into_iter().chain(by_bytes).min().expect("one of both is given");
             return self.set("io_size", ios.saturating_mul(length).min(BYTES_MAX));
         }
-        // An amount ends a job before it has done its count of I/Os unless it is larger than all of them.
+        // fio stops at the amount even before the count of I/Os is done, so the amount must cover all of them.
         let by_ops = ops.map(|ops| share(ops).saturating_mul(u64::from(size.max())));
         self.set("io_size", bytes.map(share).or(by_ops).expect("one of both is given").min(BYTES_MAX));
         if let Some(ops) = ops {
@@ -482,8 +481,7 @@ impl Section {
         }
     }
 
-    /// How I/O reaches the drive. All jobs are direct unless they say otherwise, and fio drops the page cache
-    /// by default.
+    /// How I/O reaches the drive. `COMMON` makes all jobs direct, and fio drops the page cache by default.
     fn way(&mut self, workload: &Workload) {
         match workload.access {
             Access::Direct => {}
@@ -498,7 +496,7 @@ impl Section {
         }
     }
 
-    /// fio's seeds have 63 bits.
+    /// The seed, cut to the 63 bits that fio keeps.
     fn seed(&mut self, workload: &Workload, stream: usize) {
         self.set("randseed", workload.seed.wrapping_add(stream as u64) & i64::MAX.cast_unsigned());
     }
@@ -529,13 +527,13 @@ fn shortest(size: &Size) -> u64 {
     size.choices().iter().map(|(bytes, _)| u64::from(*bytes)).min().expect("a size has a choice")
 }
 
-/// The bytes that each copy walks, in whole blocks, as the loop divides a zone.
+/// Bytes that each copy walks, in whole blocks. The run loop divides a region in the same way.
 fn part(zone: &Range<u64>, block: u32, copies: u64) -> u64 {
     let part = (zone.end - zone.start) / copies;
     part - part % u64::from(block)
 }
 
-/// Whole percents that sum to 100, by largest remainder, and whether nothing was rounded.
+/// Whole percents that sum to 100 (largest remainder), and whether they are exact.
 fn percents(size: &Size) -> (Vec<u64>, bool) {
     let weights: Vec<u64> = size.choices().iter().map(|(_, weight)| u64::from(*weight)).collect();
     let sum: u64 = weights.iter().sum();
@@ -550,10 +548,10 @@ fn percents(size: &Size) -> (Vec<u64>, bool) {
     (percents, exact)
 }
 
-/// fio counts bytes in 63 bits.
+/// The largest amount for fio, which counts bytes in 63 bits.
 const BYTES_MAX: u64 = i64::MAX.cast_unsigned();
 
-/// In milliseconds where that is exact; fio's clock counts microseconds.
+/// Milliseconds where they are exact, else microseconds, the resolution of fio's clock.
 fn duration(span: Nanos) -> String {
     match span.0 {
         ns if ns.is_multiple_of(1_000_000) && ns > 0 => format!("{}ms", ns / 1_000_000),
@@ -561,13 +559,13 @@ fn duration(span: Nanos) -> String {
     }
 }
 
-/// Beyond any drive, and within fio's 64 bits.
+/// Faster than any drive, and within fio's 64 bits.
 const BYTES_PER_S_MAX: f64 = 1e15;
 
 /// fio counts the I/Os of a second in 32 bits.
 const IOPS_MAX: f64 = 4_294_967_295.0;
 
-/// fio keeps a rate for each of reads, writes and trims, in whole numbers; `refusal` is for any other.
+/// A rate as fio takes it: whole numbers for reads, writes and trims. `refusal` makes the error for any other rate.
 fn sides(
     stream: &Stream,
     rate: f64,

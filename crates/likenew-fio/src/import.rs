@@ -1,4 +1,4 @@
-//! What fio measured, as segments.
+//! Reads fio's JSON results as segments.
 
 mod document;
 mod job_file;
@@ -24,54 +24,54 @@ use segment::{Group, groups};
 /// Why a text was not accepted as fio's results.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ImportError {
-    /// It is something else.
+    /// The text is not fio's JSON.
     #[error("it is not fio's JSON output{}; run fio with --output-format=json+", .0.in_brackets())]
     NotFio(OtherText),
-    /// It is not JSON.
+    /// It is invalid JSON.
     #[error("line {line}, column {column}: {reason}")]
     Malformed {
-        /// From 1.
+        /// Line number, from 1.
         line: usize,
-        /// From 1.
+        /// Column number, from 1.
         column: usize,
-        /// What is wrong there.
+        /// What is wrong at this position.
         reason: String,
     },
-    /// It is JSON up to its end, and breaks off there.
+    /// It is valid JSON that ends too early.
     #[error("line {line}, column {column}: {reason}: the file is cut off")]
     CutOff {
-        /// From 1.
+        /// Line number, from 1.
         line: usize,
-        /// From 1.
+        /// Column number, from 1.
         column: usize,
-        /// What would have to follow.
+        /// What is missing.
         reason: String,
     },
-    /// Something is not as fio writes it, so that its meaning would be a guess.
+    /// A value differs from what fio writes, so its meaning would be a guess.
     #[error("{path}: expected {expected}, found {actual}")]
     Unexpected {
-        /// Where, such as `jobs[2].read.clat_ns`.
+        /// Where the value is, such as `jobs[2].read.clat_ns`.
         path: String,
-        /// What should be there.
+        /// What was expected there.
         expected: String,
-        /// What is.
+        /// What was found there.
         actual: String,
     },
-    /// A line of what fio or another program prints is not as they write it.
+    /// A line that fio or another program printed has an unknown form.
     #[error("line {line}: {reason}")]
     Line {
-        /// From 1.
+        /// Line number, from 1.
         line: usize,
-        /// What is wrong there.
+        /// What is wrong in this line.
         reason: &'static str,
     },
-    /// What the values of a log are is only in the name of its file.
+    /// The file has another name than fio gave it. Only that name tells what a log's values are.
     #[error(
         "it is a log of fio, and only the file's name says of what: keep the name that fio gave it, such as JOB_bw.1.log or \
          JOB_lat.1.log"
     )]
     UnnamedLog,
-    /// Means of latency count neither I/Os nor bytes.
+    /// A log of mean latencies gives neither a number of I/Os nor bytes.
     #[error(
         "it is a log of mean latencies, and these give no speed: compare the _bw log of the same run, or log each I/O \
          (without log_avg_msec)"
@@ -79,13 +79,13 @@ pub enum ImportError {
     MeanLatencies,
 }
 
-/// What a text is that is not fio's JSON.
+/// What kind of text was given in place of fio's JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum OtherText {
-    /// It has no text.
+    /// No text at all.
     #[error("it is empty")]
     Empty,
-    /// It begins with a tag.
+    /// It begins with a tag, as HTML and XML do.
     #[error("it is a page or XML")]
     Markup,
     /// It is JSON of another kind.
@@ -103,30 +103,30 @@ pub enum OtherText {
 }
 
 impl OtherText {
-    /// What it is, where that helps.
+    /// The kind of text, where naming it helps.
     fn in_brackets(&self) -> String {
         if *self == Self::NoObject { String::new() } else { format!(" ({self})") }
     }
 }
 
-/// A run of fio.
+/// The results of one run of fio or of another program.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Import {
-    /// The target, as far as fio says, and what limits the trust in it.
+    /// The target, as far as the text names it, and the caveats of the import.
     pub identity: Identity,
-    /// How it was addressed, as far as fio says; a capacity of 0 is not known.
+    /// The target's geometry, as far as the text gives it; an unknown capacity is 0.
     pub geometry: Geometry,
     /// When fio wrote its report, in milliseconds since 1970.
     pub unix_ms: u64,
-    /// What was measured, in the order of the jobs.
+    /// The measurements, in the order of the jobs.
     pub segments: Vec<Segment>,
 }
 
-/// Reads fio's JSON (`--output-format=json` or `json+`), with whatever fio has printed around it. Of several
-/// documents, as `--status-interval` writes them, the last counts.
+/// Reads fio's JSON (`--output-format=json` or `json+`), whatever else fio printed around it. If there are several
+/// documents, as with `--status-interval`, the last one counts.
 ///
-/// Latencies from `json+` are as exact as fio's own bins; those from `json` are interpolated between the
-/// percentiles it lists, and the caveats say so.
+/// Latencies from `json+` are as exact as fio's own bins. Latencies from `json` are interpolated between the listed
+/// percentiles, and a caveat says so.
 ///
 /// # Errors
 /// The text is not fio's JSON, or it holds something whose meaning would have to be guessed.
@@ -146,12 +146,12 @@ pub fn import(text: &str) -> Result<Import, ImportError> {
     Ok(Import { identity, geometry, unix_ms, segments })
 }
 
-/// The segments of the jobs of a document, which need not be one that fio wrote.
+/// The segments of a document in fio's form, which other code may have built.
 pub(crate) fn of_jobs(document: &Value, notes: &mut Notes) -> Result<Vec<Segment>, ImportError> {
     segment::segments(&groups(&Node::root(document))?, notes)
 }
 
-/// What a text says that has neither settings nor times of its own: its segments, under this name.
+/// An import of a text that contains neither settings nor times, under this name.
 pub(crate) fn import_of(name: &str, engine: &str, caveats: Vec<String>, segments: Vec<Segment>) -> Import {
     let writes = |segment: &Segment| segment.bytes(Op::Write) > 0;
     let geometry = Geometry {
@@ -177,7 +177,7 @@ pub(crate) fn import_of(name: &str, engine: &str, caveats: Vec<String>, segments
     Import { identity, geometry, unix_ms: 0, segments }
 }
 
-/// Before version 3 fio gave `io_bytes` in KiB and latencies in microseconds.
+/// fio's version. Versions before 3 are refused: they give `io_bytes` in KiB and latencies in microseconds.
 fn version(root: &Node<'_>) -> Result<String, ImportError> {
     let node = root.need("fio version", expected::VERSION)?;
     let text = node.text()?;
@@ -189,11 +189,11 @@ fn version(root: &Node<'_>) -> Result<String, ImportError> {
     }
 }
 
-/// Addresses reach at least as far as the jobs went.
+/// The geometry. The target reaches at least as far as the jobs' addresses.
 fn geometry(segments: &[Segment]) -> Geometry {
     let streams = || segments.iter().flat_map(|segment| &segment.workload.streams);
     let ends = streams().filter_map(|stream| {
-        // A zone in percent resolves on any capacity, but not to known addresses.
+        // The end of a region in percent depends on the capacity, which is unknown.
         let zone = |capacity| stream.pattern.region().resolve(capacity, 1).ok();
         zone(1 << 62).filter(|range| Some(range) == zone(1 << 63).as_ref()).map(|range| range.end)
     });
@@ -248,13 +248,13 @@ fn identity(
     })
 }
 
-/// The likeliest meaning of a name: fio does not say, and the drive need not be present.
+/// The likeliest kind of target for a name. fio does not say, and the drive need not be present.
 pub fn kind_of(name: &str) -> TargetKind {
     let is_device = name.starts_with("/dev/") && !name.starts_with("/dev/shm/");
     if is_device { TargetKind::Device } else { TargetKind::File }
 }
 
-/// The values of an option over all jobs but rests, each once.
+/// The distinct values of an option over all jobs, rests excluded.
 fn distinct(groups: &[Group<'_>], option: &str) -> Vec<String> {
     let mut values: Vec<String> = Vec::new();
     for group in groups.iter().filter(|group| !group.is_rest()) {

@@ -1,15 +1,15 @@
-//! The names of jobs in a job file, by which they are matched again, and what their options mean for a workload.
+//! Names of jobs in a job file, by which results are matched again, and what fio's options mean for a workload.
 //!
-//! fio cuts a line at `;` and `#`, takes a section whose name begins with `global` for settings, and keeps
-//! 255 bytes of a name (`init.c`, `parse.c`). So these are percent-encoded, and a description marks our own
-//! jobs: names of other jobs stay as they are.
+//! fio cuts a line at `;` and `#`, takes sections named `global…` for settings, and keeps 255 bytes of a name (`init.c`,
+//! `parse.c`). Exported names are therefore percent-encoded. A description marks exported jobs; names of other jobs stay
+//! as they are.
 
 use std::fmt::Write as _;
 
-/// Longer names are cut by fio.
+/// Bytes of a name; fio cuts longer ones.
 pub(crate) const NAME_BYTES_MAX: usize = 250;
 
-/// The name of a section.
+/// A workload's name as the name of a section.
 pub(crate) fn encode(name: &str) -> String {
     let mut out = String::with_capacity(name.len());
     let global = name.starts_with("global");
@@ -27,7 +27,7 @@ pub(crate) fn encode(name: &str) -> String {
     out
 }
 
-/// The name that was encoded. Any other text stays as it is.
+/// The name behind an encoded one. Any other text stays as it is.
 pub(crate) fn decode(name: &str) -> String {
     let (mut out, mut rest) = (Vec::with_capacity(name.len()), name.as_bytes());
     while let Some((&byte, tail)) = rest.split_first() {
@@ -43,7 +43,7 @@ pub(crate) fn decode(name: &str) -> String {
     String::from_utf8(out).unwrap_or_else(|_| name.to_owned())
 }
 
-/// Which part of which workload a job is, as its description says.
+/// Which stream of which workload a job is, as its description says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Part {
     /// Number of the workload, from 1.
@@ -53,7 +53,7 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    /// As a description.
+    /// The description of such a job.
     pub(crate) fn describe(self) -> String {
         match self.stream {
             0 => format!("likenew workload {} rest", self.workload),
@@ -61,7 +61,7 @@ impl Part {
         }
     }
 
-    /// From a description, if it is one of ours.
+    /// Reads a description; `None` if it is not from an export.
     pub(crate) fn read(description: &str) -> Option<Self> {
         let (workload, part) = description.strip_prefix("likenew workload ")?.split_once(' ')?;
         let workload = workload.parse().ok()?;
@@ -74,13 +74,11 @@ impl Part {
     }
 }
 
-/// Every option of fio 3.33. A workload expresses some of them. Others only say how fio names and makes files, draws
-/// addresses, reports or logs. The rest changes what the drive is asked for, so that a reader has to know of it; so may
-/// options that are in no list, such as those of engines.
+/// Every option of fio 3.33. Options outside of these lists, such as those of engines, count as changing.
 ///
-/// Lists by name: options that are `expressed` by a workload; those that are `neutral`, as they leave the drive's work as it
-/// is; those that are `changing` it, unless they have the value that is given with them; their `aliases`; and `engines` that
-/// do the I/O of a job and nothing else.
+/// Lists by name: `expressed` by a workload; `neutral`, as they only concern files, random addresses, reports and logs;
+/// `changing` what the drive is asked for, unless they have the value given with them; `aliases`; and `engines` that do
+/// the I/O of a job and nothing else.
 const LISTS: &str = include_str!("job_options.txt");
 
 fn list(name: &str) -> impl Iterator<Item = &'static str> {
@@ -88,13 +86,13 @@ fn list(name: &str) -> impl Iterator<Item = &'static str> {
     list.expect("the file has this list").split_whitespace()
 }
 
-/// The name under which fio lists an option.
+/// fio's canonical name of an option.
 pub(crate) fn canonical(option: &str) -> &str {
     let mut aliases = list("aliases").filter_map(|pair| pair.split_once('='));
     aliases.find(|(alias, _)| *alias == option).map_or(option, |(_, name)| name)
 }
 
-/// Whether an option changes what the drive is asked for in a way that no workload expresses.
+/// Whether an option changes the drive's work in a way that no workload expresses.
 pub(crate) fn is_changing(option: &str, value: &str) -> bool {
     let mut known = list("expressed").chain(list("neutral"));
     let mut harmless = list("changing").filter_map(|pair| pair.split_once('='));
@@ -103,7 +101,7 @@ pub(crate) fn is_changing(option: &str, value: &str) -> bool {
     known.all(|known| known != option) && !harmless.any(does_nothing)
 }
 
-/// Whether an engine reads and writes, and does nothing else.
+/// Whether an engine only reads and writes.
 pub(crate) fn is_plain_engine(engine: &str) -> bool {
     list("engines").any(|known| known == engine)
 }
@@ -142,7 +140,7 @@ mod tests {
         }
     }
 
-    /// The options that the installed fio lists, by their canonical names, and not the ends of long lines.
+    /// Canonical names of the options that the installed fio lists, without continuations of long lines.
     fn listed() -> Vec<String> {
         let out = std::process::Command::new("fio").arg("--cmdhelp").output().expect("fio is installed");
         let text = String::from_utf8(out.stdout).unwrap();

@@ -1,10 +1,9 @@
-//! Exchange with fio: any workload as a fio job file, job files as workloads, and fio's results as our own records.
+//! Exchange with fio: workloads as job files and back, and results of fio and other programs as segments.
 //!
-//! An exported job does what the loop would do with the workload: as many I/Os of the same lengths,
-//! operations, addresses, depth and rate. What fio cannot do is an error that names the workload; where it
-//! only comes close, a comment in the file says how. An import reads fio's JSON and refuses whatever it would
-//! have to guess; what fio and other programs print for people is read with caveats, to be compared. This crate runs nothing and opens no file, and neither the loop nor an answer depends on
-//! it.
+//! An exported job does what the run loop does with the workload: equal numbers of I/Os, lengths, operations,
+//! addresses, depth and rate. What fio cannot do is an error that names the workload; what only comes close is a
+//! comment in the file. The import of fio's JSON refuses what it would have to guess. Text that programs print for
+//! people is read with caveats, for comparison. This crate runs nothing and opens no file.
 
 mod export;
 mod import;

@@ -1,6 +1,6 @@
-//! What other programs print for people, as results: CrystalDiskMark and KDiskMark, fio's normal and terse output and its logs,
-//! DISKSPD, iozone, dd, hdparm, f3, ioping, and sysbench fileio. One number has no interval, and little is known of how it was measured; the
-//! caveats say so.
+//! Reads what other programs print for people: CrystalDiskMark, KDiskMark, fio's normal and terse output and its logs,
+//! DISKSPD, iozone, dd, hdparm, f3, ioping and sysbench fileio. A single number has no interval, and little is known of
+//! how it was measured; the caveats say so.
 
 mod iozone;
 mod logs;
@@ -19,12 +19,12 @@ use regex::{Captures, Regex};
 use crate::import::{Import, ImportError, import, import_of, of_tallies};
 use crate::wording;
 
-/// Reads fio's JSON, as [`import`] does, or what fio and other programs print: fio's terse and normal output and its logs,
-/// CrystalDiskMark, KDiskMark, DISKSPD, iozone, dd, hdparm, f3, ioping, sysbench. A log of fio says only by `file_name` what it is of; nothing
-/// else depends on that.
+/// Reads fio's JSON, as [`import`] does, or text printed by fio or another program: fio's terse and normal output and
+/// its logs, CrystalDiskMark, KDiskMark, DISKSPD, iozone, dd, hdparm, f3, ioping, sysbench. `file_name` only matters
+/// for a log of fio, whose values it names.
 ///
 /// # Errors
-/// As for [`import`]; a line of terse output or of a log that cannot be understood, and a log without its name.
+/// Those of [`import`]; an unreadable line of terse output or of a log; a log whose file was renamed.
 pub fn import_any(text: &str, file_name: &str) -> Result<Import, ImportError> {
     match import(text) {
         Err(error @ ImportError::NotFio(_)) => {
@@ -37,7 +37,7 @@ pub fn import_any(text: &str, file_name: &str) -> Result<Import, ImportError> {
     }
 }
 
-/// What a program printed, by what is only in its text.
+/// Recognizes the program by its text and reads the speeds.
 fn printed(text: &str) -> Option<Import> {
     const PROGRAMS: [(&str, &str, Reader); 15] = [
         ("CrystalDiskMark", "CrystalDiskMark ", disk_mark),
@@ -62,14 +62,14 @@ fn printed(text: &str) -> Option<Import> {
     })
 }
 
-/// Takes all speeds out of a text.
+/// Extracts all speeds from a text.
 type Reader = fn(&str) -> Figures;
 
 /// All speeds of a text.
 #[derive(Default)]
 struct Figures {
     all: Vec<Figure>,
-    /// By their numbers from 1: lines of a table that fit none of its columns.
+    /// Numbers, from 1, of table lines that fit none of its columns.
     unread_lines: Vec<usize>,
 }
 
@@ -88,14 +88,14 @@ struct Figure {
     block: u32,
     depth: u32,
     bytes_per_s: f64,
-    /// Where it says how many, which is more exact than what follows from the bytes.
+    /// I/Os per second, if printed; that is more exact than a number derived from the bytes.
     per_s: Option<f64>,
-    /// The mean, in nanoseconds.
+    /// Mean in nanoseconds.
     latency_ns: Option<f64>,
 }
 
 impl Figure {
-    /// Sequential, in large blocks, one at a time.
+    /// A sequential speed, assumed to be in blocks of 1 MiB at QD1.
     fn sequential(name: impl Into<String>, op: Op, bytes_per_s: f64) -> Self {
         Self {
             name: name.into(),
@@ -132,7 +132,7 @@ impl Figure {
 
 const MIB: u32 = 1 << 20;
 const KIB: u32 = 1 << 10;
-/// A rate needs a time: long enough that rounding to whole I/Os is no error.
+/// Assumed run time, so that a rate becomes counts. It is long enough that rounding to whole I/Os does not matter.
 const SPAN: Nanos = Nanos::from_secs(1000);
 
 fn run(program: &str, text: &str, figures: &Figures) -> Import {
@@ -146,13 +146,13 @@ fn pattern(text: &str) -> Regex {
     Regex::new(text).expect("a pattern of this file is tested")
 }
 
-/// A number, in which commas group digits.
+/// A number with commas between groups of digits.
 fn number(text: &str) -> Option<f64> {
     let value: f64 = text.replace(',', "").trim().parse().ok()?;
     (value.is_finite() && value > 0.0).then_some(value)
 }
 
-/// What a unit of a size or rate stands for in bytes: `KB`, `KiB`, `k` …, in powers of `base` where it does not say.
+/// Bytes that a unit of size or rate (`KB`, `KiB`, `k` …) stands for; in powers of `base` if the unit is ambiguous.
 fn unit(text: &str, base: f64) -> Option<f64> {
     let text = text.trim();
     let letter = text.chars().next()?.to_ascii_uppercase();
@@ -161,7 +161,7 @@ fn unit(text: &str, base: f64) -> Option<f64> {
     Some(base.powi(i32::try_from(power).ok()?))
 }
 
-/// `SEQ1M Q8T1 read`, as bench calls the test.
+/// The name that bench gives such a test, such as `SEQ1M Q8T1 read`.
 fn test_name(is_random: bool, block: u32, depth: u32, threads: u32, op: Op) -> String {
     let kind = if is_random { "RND" } else { "SEQ" };
     let size =
@@ -169,7 +169,7 @@ fn test_name(is_random: bool, block: u32, depth: u32, threads: u32, op: Op) -> S
     format!("{kind}{size} Q{depth}T{threads} {}", op.name())
 }
 
-/// All versions from 3 on: `SEQ    1MiB (Q=  8, T= 1):  3562.183 MB/s [   3397.2 IOPS] <  2352.39 us>` below `[Read]`,
+/// Versions 3 and later: `SEQ    1MiB (Q=  8, T= 1):  3562.183 MB/s [   3397.2 IOPS] <  2352.39 us>` below `[Read]`,
 /// `Random Write 4KiB (Q=  8,T= 8) :  1009.735 MB/s [ 246517.3 IOPS]`, `Random Read 512KB :    39.862 MB/s`.
 fn disk_mark(text: &str) -> Figures {
     static LINE: LazyLock<Regex> = LazyLock::new(|| {
@@ -184,7 +184,7 @@ fn disk_mark(text: &str) -> Figures {
         match line.trim() {
             "[Read]" => section = Some(Op::Read),
             "[Write]" => section = Some(Op::Write),
-            // Reads and writes in one number are neither.
+            // A mix gives reads and writes as one number, which is neither.
             other if other.starts_with("[Mix") => section = None,
             _ => {}
         }
@@ -299,9 +299,9 @@ fn fio(text: &str) -> Figures {
     figures.into_iter().collect()
 }
 
-/// Versions 2: below what was asked for, in tables called `Read IO` and `Write IO`, a row for each thread and
-/// `total: 121647398912 | 464048 | 193.35 | 773.40 | 82.740 | 41.172`: bytes, I/Os, MiB/s, IOPS, and with `-L` the mean latency in
-/// milliseconds (ResultParser.cpp).
+/// Versions 2: tables `Read IO` and `Write IO` below the settings, with a row for each thread and a line `total:
+/// 121647398912 | 464048 | 193.35 | 773.40 | 82.740 | 41.172`. These are bytes, I/Os, MiB/s, IOPS, and with `-L` the
+/// mean latency in milliseconds (ResultParser.cpp).
 fn diskspd(text: &str) -> Figures {
     static BLOCK: LazyLock<Regex> = LazyLock::new(|| pattern(r"block size: (?<size>\d+)(?<unit>[KMG]iB)?"));
     static DEPTH: LazyLock<Regex> =
@@ -343,7 +343,8 @@ fn diskspd(text: &str) -> Figures {
     text.split("Command Line:").flat_map(of_run).collect()
 }
 
-/// ` Timing buffered disk reads: 1530 MB in  3.00 seconds = 509.57 MB/sec`, where a MB is 2²⁰ (hdparm.c); cached reads are of memory.
+/// ` Timing buffered disk reads: 1530 MB in  3.00 seconds = 509.57 MB/sec`. A MB is 2²⁰ bytes (hdparm.c). Cached reads
+/// measure memory and are left out.
 fn hdparm(text: &str) -> Figures {
     static LINE: LazyLock<Regex> = LazyLock::new(|| {
         pattern(
@@ -388,7 +389,7 @@ fn ioping(text: &str) -> Figures {
     LINE.captures_iter(text).filter_map(figure).collect()
 }
 
-/// Random requests of these bytes, one at a time.
+/// Random requests of this length at QD1.
 fn requests(op: Op, per_s: f64, bytes: f64) -> Figure {
     let block = bytes.round().clamp(512.0, 1e9);
     Figure {
@@ -400,7 +401,7 @@ fn requests(op: Op, per_s: f64, bytes: f64) -> Figure {
     }
 }
 
-/// Version 1.0: `reads/s: 1234.56` with `read, MiB/s: 19.29`, and the same of writes.
+/// Version 1.0: `reads/s: 1234.56` with `read, MiB/s: 19.29`, and equal lines for writes.
 fn sysbench(text: &str) -> Figures {
     let value = |label: &str| {
         let line = text.lines().find_map(|line| line.trim().strip_prefix(label))?;
@@ -428,8 +429,8 @@ fn sysbench_1_1(text: &str) -> Figures {
     LINE.captures_iter(text).filter_map(figure).collect()
 }
 
-/// Versions 0.4 and 0.5: `6000 Read, 4000 Write,` or `6000 reads, 4000 writes,`, `Read 93.75Mb  Written 62.5Mb  Total transferred`,
-/// where a Mb is 2²⁰ bytes, and `total time: 60.0043s`.
+/// Versions 0.4 and 0.5: `6000 Read, 4000 Write,` or `6000 reads, 4000 writes,`, `Read 93.75Mb  Written 62.5Mb  Total
+/// transferred`, where a Mb is 2²⁰ bytes, and `total time: 60.0043s`.
 fn sysbench_0(text: &str) -> Figures {
     static COUNTS: LazyLock<Regex> =
         LazyLock::new(|| pattern(r"performed:\s+(?<read>\d+) [Rr]eads?, (?<write>\d+) [Ww]rites?,"));
@@ -448,22 +449,22 @@ fn sysbench_0(text: &str) -> Figures {
     [Op::Read, Op::Write].into_iter().filter_map(figure).collect()
 }
 
-/// A test of sysbench, of this many I/Os and bytes a second.
+/// A sysbench test with this many I/Os and bytes per second.
 fn fileio(op: Op, per_s: f64, rate: f64) -> Option<Figure> {
     let block = (rate / per_s).round().clamp(512.0, 1e9) as u32;
     let name = format!("fileio {}", op.name());
     Some(Figure { is_random: true, block, per_s: Some(per_s), ..Figure::sequential(name, op, rate) })
 }
 
-/// `ioping -B` and `-p`: requests, nanoseconds, IOPS, bytes a second, then shortest, mean and longest request and their deviation in
-/// nanoseconds, and since version 1 all requests and all nanoseconds. Periods are joined.
+/// `ioping -B` and `-p`: requests, nanoseconds, IOPS, bytes per second, then shortest, mean, longest and deviation of
+/// requests in nanoseconds. Version 1 adds all requests and all nanoseconds. Periods are joined.
 fn ioping_raw(text: &str) -> Figures {
     static LINE: LazyLock<Regex> = LazyLock::new(|| {
         pattern(
             r"(?m)^(?<count>\d+) (?<time>\d+) (?<iops>\d+) (?<rate>\d+) (?<min>\d+) (?<mean>\d+) (?<max>\d+) \d+(?: \d+ \d+)?\s*$",
         )
     });
-    /// IOPS are rounded to whole ones.
+    /// IOPS are printed as whole numbers.
     const ROUNDING: f64 = 1.0;
     let (mut count, mut time_s, mut bytes) = (0.0, 0.0, 0.0);
     for captures in LINE.captures_iter(text) {
@@ -479,8 +480,8 @@ fn ioping_raw(text: &str) -> Figures {
     (count > 0.0).then(|| requests(Op::Read, count / time_s, bytes / count)).into_iter().collect()
 }
 
-/// `1073741824 bytes (1.1 GB, 1.0 GiB) copied, 2.07 s, 518 MB/s`, in any language, with a decimal comma or point. Other lines of
-/// that form are told apart by the rate, which must follow from the bytes and the time.
+/// `1073741824 bytes (1.1 GB, 1.0 GiB) copied, 2.07 s, 518 MB/s`, in any language, with a decimal comma or point. In a
+/// line of dd the rate follows from bytes and time; others of this form are ignored.
 fn dd(text: &str) -> Figures {
     static LINE: LazyLock<Regex> = LazyLock::new(|| {
         pattern(
@@ -494,10 +495,10 @@ fn dd(text: &str) -> Figures {
             let printed = decimal(&captures["rate"]).zip(unit(&captures["unit"], base));
             printed.is_some_and(|(value, unit)| (value * unit / rate - 1.0).abs() < ROUNDING)
         };
-        // busybox counts by 1024.
+        // busybox prints powers of 1024.
         (is_rate(1000.0) || is_rate(1024.0)).then(|| Figure::sequential(wording::DD, Op::Write, rate))
     };
-    /// A rate has two digits at least.
+    /// Relative tolerance: a printed rate has at least two digits.
     const ROUNDING: f64 = 0.06;
     LINE.captures_iter(text).filter_map(figure).collect()
 }

@@ -1,5 +1,4 @@
-//! Comments of an exported job file, what limits the trust in an import, why a job file cannot be run, and what an import expects
-//! of a document.
+//! Sentences of this crate: comments in job files, caveats of imports, and why a file or document is refused.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +15,7 @@ pub(crate) const RUN_WITH_FILE: &str = "Name what to measure: LIKENEW_FILE=/path
 pub(crate) const CAUTION: &str =
     "CAUTION: these jobs write. Whatever the file or device holds is lost, and fio does not ask.";
 
-/// One comment a line.
+/// Each line becomes a comment.
 pub(crate) const COMPARISON: &str = "\
 To compare the result with a run of the same plan by likenew: likenew compare RUN RESULT.json
 (likenew report --list names the runs). To keep it as a run: likenew import fio RESULT.json --plan PLAN.toml
@@ -47,7 +46,7 @@ pub(crate) const ZIPF: &str =
 
 pub(crate) const STAMPS: &str = "likenew's stamps are random data to fio, and what it reads is not checked";
 
-/// Shares to which the data compresses, in percent: in fio, and in the workload.
+/// How far the data compresses, in percent: in fio, and in the workload.
 pub(crate) fn compressibility_rounded(fio: f64, workload: f64) -> String {
     format!("fio knows whole percents: the data compresses to {fio:.0}%, not {workload:.1}%")
 }
@@ -68,68 +67,68 @@ pub(crate) const RATE_ROUNDED: &str = "fio takes whole IOPS: the rate is rounded
 
 // ## Caveats of an import
 
-/// Jobs by their notes.
+/// Notes of an import, with the jobs concerned.
 pub(crate) struct Notes {
     documents: usize,
     jobs_by_note: BTreeMap<Note, Vec<String>>,
 }
 
-/// Something that a reader has to know about a job.
+/// What a reader must know about a job's results.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Note {
-    /// It ended with an error.
+    /// The job ended with an error.
     Failed(i32),
-    /// Percentiles are interpolated between those that fio lists.
+    /// Percentiles were interpolated between those that fio lists.
     Interpolated,
-    /// Percentiles are of the time after an I/O was submitted.
+    /// Percentiles are of the completion latency, which starts when the I/O was submitted.
     CompletionOnly,
-    /// The total latency was not measured, only that after an I/O was submitted.
+    /// Only the completion latency was measured, not the total.
     NoTotal,
-    /// Nothing is known of its latency.
+    /// Latency was not measured.
     NoLatency,
-    /// Of its latency only the mean is known.
+    /// Only the mean latency is known.
     MeanOnly,
-    /// Reads and writes came as one number.
+    /// fio gave reads and writes as one number.
     Mixed,
-    /// It read back what it wrote.
+    /// The job read back what it wrote.
     VerifyCounts,
-    /// It read back what it wrote, beside its own reads.
+    /// The job read back what it wrote, beside its own reads.
     VerifiedAmong,
-    /// It read back what it wrote, between its writes.
+    /// The job read back what it wrote, between its writes.
     VerifiedBetween,
-    /// It only read back what another run wrote.
+    /// The job only read back what another run wrote.
     DryWrites,
-    /// It only read back what another run of a mix wrote.
+    /// The job only read back what another run of a mix wrote.
     DryMix,
-    /// It read back what it wrote, and both came as one number.
+    /// The job read back what it wrote, and fio gave both as one number.
     MixedVerify,
-    /// It took less than a step of fio's clock.
+    /// The job took less than a step of fio's clock.
     Instant,
-    /// Latency counts from when an I/O left, not from when it was due.
+    /// Latency starts when an I/O left, not when it was due.
     Paced,
-    /// It asks for barriers.
+    /// The job uses write barriers.
     Barrier,
-    /// Every copy walked the whole zone.
+    /// Every copy walked the whole region.
     Overlapping,
     /// These settings have no counterpart in a workload.
     Unmapped(String),
 }
 
-/// What dd measured: it does not say whether it read or wrote.
+/// Name of dd's result: dd does not say whether it read or wrote.
 pub(crate) const DD: &str = "dd";
 
-/// ioping where it prints nothing but numbers: it does not say whether it read or wrote.
+/// Name of the result of `ioping -B`, which prints numbers only and not whether it read or wrote.
 pub(crate) const IOPING_RAW: &str = "ioping -B";
 
 likenew_core::sentences! {
-    /// A test of iozone. The last word is its operation, so that a table need not add it.
+    /// Name of an iozone test. It ends with the operation, so that a table need not add it.
     pub(crate) fn iozone_test(file_bytes: u64, record_bytes: u32, test: &str) =
         "{} file, {} records, {test}", Size(file_bytes), Size(record_bytes.into());
-    /// What a note says of its jobs.
+    /// A note and the jobs that it concerns.
     pub(crate) fn caveat(note: &Note, jobs: &[String]) = "{}: {}", names(jobs), of_jobs(note);
 }
 
-/// What limits the trust in figures that a program printed.
+/// Caveats of figures that a program printed.
 pub(crate) fn printed(program: &str, unread_lines: &[usize]) -> Vec<String> {
     let no_interval =
         format!("each figure of {program} is one number: no interval, and how much passes vary is not known");
@@ -144,7 +143,7 @@ pub(crate) fn printed(program: &str, unread_lines: &[usize]) -> Vec<String> {
     std::iter::once(no_interval).chain(unsaid.map(str::to_owned)).chain(unread).collect()
 }
 
-/// Lines that were left out, the first by its number, and why.
+/// How many lines were left out, the number of the first, and why.
 fn unread(lines: &[usize], why: &str) -> Option<String> {
     let first = lines.first()?;
     Some(match lines.len() - 1 {
@@ -153,7 +152,7 @@ fn unread(lines: &[usize], why: &str) -> Option<String> {
     })
 }
 
-/// What limits the trust in fio's terse output.
+/// Caveats of fio's terse output.
 pub(crate) fn terse(notes: &Notes) -> Vec<String> {
     let mut caveats = caveats(notes, true);
     caveats.insert(
@@ -165,25 +164,25 @@ pub(crate) fn terse(notes: &Notes) -> Vec<String> {
     caveats
 }
 
-/// What the values of a log over time are.
+/// The kind of values in a log over time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LogKind {
     /// KiB/s.
     Bandwidth,
     /// I/Os a second.
     Iops,
-    /// Nanoseconds until the I/O was submitted.
+    /// Submission latency in nanoseconds.
     Submission,
-    /// Nanoseconds from then to its end.
+    /// Completion latency in nanoseconds, counted from submission.
     Completion,
-    /// Nanoseconds of both.
+    /// Total latency in nanoseconds.
     Latency,
 }
 
-/// The workload of a log, of whatever job: two logs are compared by it.
+/// Name of a log's workload. All logs share it, so that two of them can be compared.
 pub(crate) const LOG: &str = "log";
 
-/// What limits the trust in a log over time. `is_value_alone`: no line has the length of its I/Os.
+/// Caveats of a log over time. `is_value_alone`: no line has the length of its I/Os.
 pub(crate) fn log(kind: LogKind, is_value_alone: bool, unread_lines: &[usize]) -> Vec<String> {
     let mut caveats = vec![
         "fio's log has no settings and no errors; whether the system's cache answered is not known"
@@ -224,18 +223,18 @@ impl Notes {
         }
     }
 
-    /// Documents that the file holds.
+    /// Number of documents in the file.
     pub(crate) fn documents(&self) -> usize {
         self.documents
     }
 
-    /// What was noted, the most important first, and of which jobs.
+    /// The notes, most important first, with the jobs they concern.
     pub(crate) fn jobs_by_note(&self) -> &BTreeMap<Note, Vec<String>> {
         &self.jobs_by_note
     }
 }
 
-/// Everything that a reader has to know, the most important first. `unbuffered`: all jobs asked for direct I/O.
+/// All caveats, most important first. `unbuffered`: all jobs asked for direct I/O.
 pub(crate) fn caveats(notes: &Notes, unbuffered: bool) -> Vec<String> {
     let mut caveats = vec![
         "measured by fio, not by likenew: its steadiness over time and its slowest I/O are unknown"
@@ -254,7 +253,7 @@ pub(crate) fn caveats(notes: &Notes, unbuffered: bool) -> Vec<String> {
     caveats
 }
 
-/// A few are named, more are counted.
+/// Names the first jobs and counts the others.
 fn names(jobs: &[String]) -> String {
     const NAMED_MAX: usize = 3;
     let quoted = |jobs: &[String]| jobs.iter().map(|job| format!("\"{job}\"")).collect::<Vec<_>>().join(", ");
@@ -264,7 +263,7 @@ fn names(jobs: &[String]) -> String {
     }
 }
 
-/// What follows the names of the jobs.
+/// What a note says, after the names of its jobs.
 fn of_jobs(note: &Note) -> String {
     match note {
         Note::Failed(errno) => {
@@ -330,7 +329,7 @@ pub(crate) const NOTHING: &str = "nothing";
 
 likenew_core::sentences! {
     pub(crate) fn text(text: &str) = "the text {text:?}";
-    /// Where a value should have the key that is asked for, and is no object.
+    /// Found in place of an object with the key that was asked for.
     pub(crate) fn value_above(value: &Value) = "{} above it", actual(value);
 }
 

@@ -12,12 +12,12 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use crate::mutate::mutate;
 use crate::{Input, Target};
 
-/// Longest CPU time for one input of at most a megabyte, in a test build. Chosen: a dry run of an endless
-/// plan takes three seconds, because it ends after 20,000 workloads.
+/// Longest CPU time for one input of at most a megabyte, in a test build. Chosen: a dry run of an endless plan takes
+/// three seconds, because it ends after 20,000 workloads.
 const TIME_MAX: Duration = Duration::from_secs(10);
-/// Most memory: several times what a parser makes of a megabyte.
+/// Most memory in bytes: several times what a parser needs for a megabyte.
 const MEMORY_MAX: u64 = 1 << 30;
-/// A target ends after this many failures at different places.
+/// Failures at different places after which a target ends.
 const FAILURES_MAX: usize = 8;
 
 /// An input that caused a failure.
@@ -34,11 +34,11 @@ pub struct Failure {
 pub struct Outcome {
     /// Damaged inputs that were parsed.
     pub inputs: u64,
-    /// Of these, those that were accepted.
+    /// Damaged inputs that were accepted.
     pub accepted: u64,
-    /// Elapsed time.
+    /// Wall time.
     pub elapsed: Duration,
-    /// The longest of a single input.
+    /// Longest CPU time of a single input.
     pub longest: Duration,
     /// Peak memory of the process, in bytes; `None` if the system does not report it.
     pub memory_bytes: Option<u64>,
@@ -47,13 +47,13 @@ pub struct Outcome {
 }
 
 thread_local! {
-    /// Whether this thread checks an input.
+    /// Whether this thread is checking an input.
     static CHECKS: Cell<bool> = const { Cell::new(false) };
-    /// Message and place of the last panic of this thread.
+    /// Place and message of this thread's last panic.
     static PANIC: RefCell<Option<(String, String)>> = const { RefCell::new(None) };
 }
 
-/// Feeds a target its seeds, which it has to accept, and then this many damaged ones.
+/// Checks a target's seeds, which must be accepted, and then `inputs` damaged ones.
 pub fn fuzz(target: &Target, inputs: u64, seed: u64) -> Outcome {
     catch_panics();
     reset_peak();
@@ -102,7 +102,7 @@ fn note(outcome: &mut Outcome, places: &mut BTreeSet<String>, what: String, plac
     }
 }
 
-/// Whether it was accepted, and the time; or message and place of a panic.
+/// Checks one input. Returns whether it was accepted, and the CPU time; or place and message of a panic.
 fn check(target: &Target, input: &Input) -> Result<(bool, Duration), (String, String)> {
     let started_at = processor_time();
     CHECKS.set(true);

@@ -1,11 +1,11 @@
-//! Damaged inputs for every parser: no panic, bounded time, bounded memory.
+//! Fuzzes every parser with damaged inputs: no panic, bounded time, bounded memory.
 //!
-//! A [`Target`] is a parser with inputs that it has to accept. [`fuzz`] damages these as files, wires and
-//! people do (`mutate`), and counts what is accepted and refused. An input that panics, or takes too much
-//! time or memory, is a [`Failure`]. Randomness comes from a seed, so failures are reproducible.
+//! A [`Target`] is a parser with inputs that it must accept. [`fuzz`] damages these as files, wires and people do
+//! (`mutate`), and counts how many are accepted. An input that panics, or takes too much time or memory, is a
+//! [`Failure`]. Random numbers come from a seed, so failures are reproducible.
 //!
-//! The network block device and the journal of a refresh have their own fuzzers beside their code
-//! (`tests/mutated.rs`), which compare results with a second implementation of the format.
+//! The network block device and the journal of a refresh have their own fuzzers beside their code (`tests/mutated.rs`),
+//! which compare results with a second implementation of the format.
 
 #![allow(clippy::disallowed_methods, reason = "it measures time and writes files")]
 
@@ -21,11 +21,11 @@ pub type Input = Vec<Vec<u8>>;
 /// Whether an input is accepted.
 pub type Check = dyn Fn(&[Vec<u8>]) -> bool;
 
-/// A parser, and what it accepts.
+/// A parser and inputs for it.
 pub struct Target {
     /// Its name in the table.
     pub name: String,
-    /// Inputs that it accepts.
+    /// Inputs that the parser must accept.
     pub seeds: Vec<Input>,
     /// Parses an input and uses it as the program would; returns whether it was accepted.
     pub check: Box<Check>,

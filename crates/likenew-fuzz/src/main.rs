@@ -1,5 +1,4 @@
-//! `cargo run -p likenew-fuzz -- [INPUTS] [NAME]`: feeds damaged inputs to every target, or to those whose
-//! name contains a word.
+//! `cargo run -p likenew-fuzz -- [INPUTS] [NAME]`: fuzzes every target, or those whose name contains NAME.
 
 #![allow(clippy::disallowed_methods, reason = "it measures time and writes files")]
 
@@ -46,7 +45,7 @@ fn main() -> ExitCode {
     if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
 
-/// Prints a failure, and keeps its input in the folder for temporary files.
+/// Prints a failure, and saves its input in the temporary folder.
 fn report(name: &str, number: usize, failure: &Failure) {
     let folder = std::env::temp_dir().join("likenew-fuzz");
     println!("  {}", failure.what);

@@ -1,8 +1,7 @@
-//! Damage to inputs.
+//! Damages inputs at random.
 //!
-//! This is not a library: those for stable Rust mutate bytes or Rust types, and most inputs here are text
-//! with numbers. The first parser refuses a flipped bit there, while a number beyond its limits reaches the
-//! arithmetic behind it.
+//! No library is used: those for stable Rust mutate bytes or Rust types, and most inputs here are text with numbers.
+//! The parser refuses a flipped bit at once, while a number beyond its limits reaches the arithmetic behind it.
 
 use rand::RngExt as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -37,7 +36,7 @@ const NUMBERS: [&str; 24] = [
     "-0.0",
 ];
 
-/// Largest input.
+/// Most bytes of an input.
 const BYTES_MAX: usize = 1 << 20;
 
 /// Changes one part of an input in one to four ways.
@@ -94,7 +93,7 @@ fn change(bytes: &mut Vec<u8>, other: &[u8], random: &mut Xoshiro256PlusPlus) {
     }
 }
 
-/// Replaces the next number by another one.
+/// Replaces the next number with another one.
 fn number(bytes: &mut Vec<u8>, at: usize, random: &mut Xoshiro256PlusPlus) {
     let Some(offset) = bytes[at..].iter().position(u8::is_ascii_digit) else { return };
     let digits = stretch(bytes, at + offset, |byte| byte.is_ascii_digit() || byte == b'.');
@@ -119,7 +118,7 @@ fn range(length: usize, most: usize, random: &mut Xoshiro256PlusPlus) -> std::op
     start..start + random.random_range(1..=most)
 }
 
-/// The longest range around `at` whose bytes are all of this kind.
+/// The longest range around `at` in which all bytes satisfy `kind`.
 fn stretch(bytes: &[u8], at: usize, kind: impl Fn(u8) -> bool) -> std::ops::Range<usize> {
     let before = bytes[..at].iter().rev().take_while(|byte| kind(**byte)).count();
     let behind = bytes[at..].iter().take_while(|byte| kind(**byte)).count();

@@ -1,4 +1,4 @@
-//! Every parser, with inputs that it accepts.
+//! All parsers as targets, with inputs that they accept.
 
 mod bundles;
 mod real;
@@ -14,7 +14,7 @@ use likenew_report::terminal::{Terminal, View, show};
 
 use crate::{Input, Target};
 
-/// All of them.
+/// All targets.
 pub fn all() -> Vec<Target> {
     [
         text_formats::targets(),
@@ -29,18 +29,18 @@ pub fn all() -> Vec<Target> {
     .collect()
 }
 
-/// A place in the workspace.
+/// A path in the workspace.
 fn place(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
 }
 
-/// A file of the workspace.
+/// The contents of a file in the workspace.
 fn file(path: &str) -> Vec<u8> {
     let path = place(path);
     std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Every file of a folder of the workspace as an input of its own, with its name, by name.
+/// Each file in a folder of the workspace as an input, sorted by name.
 fn named_files(folder: &str) -> Vec<(String, Input)> {
     let entries = std::fs::read_dir(place(folder)).unwrap_or_else(|error| panic!("{folder}: {error}"));
     let mut paths: Vec<PathBuf> =
@@ -54,7 +54,7 @@ fn named_files(folder: &str) -> Vec<(String, Input)> {
     paths.iter().map(named).collect()
 }
 
-/// Every file of a folder of the workspace with this ending, as an input of its own.
+/// Each file with this ending in a folder of the workspace, as an input.
 fn files(folder: &str, ending: &str) -> Vec<Input> {
     let files = named_files(folder).into_iter().filter(|(name, _)| name.ends_with(ending));
     let inputs: Vec<Input> = files.map(|(_, input)| input).collect();
@@ -67,19 +67,19 @@ fn texts(texts: &[&str]) -> Vec<Input> {
     texts.iter().map(|text| vec![text.as_bytes().to_vec()]).collect()
 }
 
-/// A folder in memory, if there is one.
+/// A temporary folder, in memory if possible.
 fn memory_folder() -> tempfile::TempDir {
     let memory = Path::new("/dev/shm");
     let made = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
     made.expect("a folder for inputs that are files")
 }
 
-/// The first part as text.
+/// The first part, if it is text.
 fn text(parts: &[Vec<u8>]) -> Option<&str> {
     std::str::from_utf8(parts.first()?).ok()
 }
 
-/// Every way in which documents are shown as text; a screen keeps to its lines whatever it shows.
+/// Shows documents in every view. Checks that the screen keeps to its lines.
 fn show_all_views(documents: &[LabeledDocument]) {
     for view in [View::Screen, View::Details, View::Line] {
         let terminal =

@@ -1,4 +1,4 @@
-//! Opening a database, asking one again that is busy, and bringing its tables to the present version.
+//! Opens the database of a history, retries while it is busy, and migrates its tables.
 
 use std::borrow::Cow;
 use std::io::ErrorKind;
@@ -17,7 +17,7 @@ use super::error::{HistoryError, is_full};
 use super::location::Location;
 use super::wording;
 
-/// The tables, in the order in which they changed. A version that was released is never edited.
+/// Migrations of the tables: version, name, SQL. A released one is never edited.
 const MIGRATIONS: [(i64, &str, &str); 4] = [
     (1, "runs", include_str!("../migrations/1_runs.sql")),
     (2, "failed ios", include_str!("../migrations/2_failed_ios.sql")),
@@ -25,72 +25,72 @@ const MIGRATIONS: [(i64, &str, &str); 4] = [
     (TYPES, "types", include_str!("../migrations/4_types.sql")),
 ];
 
-/// The one of PostgreSQL alone.
+/// The version that only PostgreSQL has.
 const TYPES: i64 = 4;
 
-/// How long SQLite waits for other programs before the work is tried again, that they need not wait for readers, and how safely it
-/// writes: after a power cut the last runs may be missing, and are indexed again.
+/// SQLite waits 5 s for other programs before our own retry. With WAL, writers need not wait for readers. With NORMAL,
+/// a power cut may lose the last runs, which are then indexed again.
 const SQLITE_SETUP: &str = "PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON;";
 
-/// How many tables there are, and how many of two that only a history has together.
+/// Counts all tables, and those of two that together only a history has.
 const TABLES: &str = include_str!("tables.sql");
 
-/// A folder of runs, and where its index is.
+/// An archive and where its index is.
 #[derive(Clone, Debug)]
 pub struct KeptRuns {
-    /// The folder.
+    /// The archive's folder.
     pub archive: PathBuf,
-    /// The index.
+    /// The index's database.
     pub location: Location,
-    /// What tells this machine from others that share the index.
+    /// The name of this machine, among others that share the index.
     pub machine: String,
 }
 
 impl KeptRuns {
-    /// Opens the index, or makes it.
+    /// Opens the index, or creates it.
     ///
     /// # Errors
-    /// As for [`History::open`].
+    /// Those of [`History::open`].
     pub fn open(&self) -> Result<History, HistoryError> {
         History::open(&self.location, Archive::new(&self.archive), &self.machine)
     }
 }
 
-/// An open index over the runs of one archive. Others may be in the same database.
+/// An open index of one archive's runs. The database may hold other archives, too.
 #[derive(Debug)]
 pub struct History {
     pub(crate) runtime: Runtime,
     pub(crate) connection: AnyConnection,
     pub(crate) archive: Archive,
-    /// What the database calls the archive.
+    /// The archive's name in the database.
     pub(crate) name: String,
-    /// This machine.
+    /// The name of this machine.
     machine: String,
     location: Location,
-    /// The location, as the database's client takes it.
+    /// The location in the form that sqlx takes.
     address: String,
 }
 
 impl History {
-    /// Opens or makes a history. `machine` tells the archives of several machines apart that share a database.
+    /// Opens or creates a history. `machine` distinguishes archives of several machines in one database.
     ///
     /// # Errors
-    /// It cannot be opened, or a newer version of Likenew made it.
+    /// The database cannot be opened, or a newer version of Likenew changed it.
     pub fn open(location: &Location, archive: Archive, machine: &str) -> Result<Self, HistoryError> {
         static DRIVERS: Once = Once::new();
         DRIVERS.call_once(sqlx::any::install_default_drivers);
-        // Beside its archive, a history moves with it, so that no path is in it.
+        // A history beside its archive is moved together with it, so it must not contain the path.
         let is_beside = *location == Location::beside(archive.root());
         let name = if is_beside { ".".to_owned() } else { archive_name(archive.root(), machine) };
         if let Location::File(path) = location {
-            // SQLite takes a device for an empty file, and follows a link to anywhere.
+            // SQLite takes a device for an empty file, and follows links.
             if path.symlink_metadata().is_ok_and(|there| !there.is_file()) {
                 return Err(HistoryError::NotAFile(path.clone()));
             }
             let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
             let made = folder.map_or(Ok(()), std::fs::create_dir_all);
             made.map_err(|error| unopened(location, &sqlx::Error::Io(error)))?;
-            // SQLite only opens it, so that it makes no file at the end of a link that has come since. It also says what is wrong.
+            // SQLite may only open the file: a link placed here since must not make it create one elsewhere.
             let _ = std::fs::File::create_new(path);
         }
         let runtime = Builder::new_current_thread().enable_all().build().map_err(HistoryError::Runtime)?;
@@ -105,12 +105,12 @@ impl History {
         Dialect::of(&self.location)
     }
 
-    /// What [`crate::DriveRow::archive`] is of the drives whose runs are in the archive that this was opened with.
+    /// The name of this history's own archive, as in [`crate::DriveRow::archive`].
     pub fn archive_name(&self) -> &str {
         &self.name
     }
 
-    /// The machine whose runs are in an archive of this name, as [`crate::DriveRow::archive`] has it.
+    /// The machine of an archive with this name, as in [`crate::DriveRow::archive`].
     pub fn machine_of<'a>(&'a self, archive: &'a str) -> &'a str {
         match archive.split_once(':') {
             Some((machine, _)) => machine,
@@ -120,8 +120,8 @@ impl History {
 }
 
 impl History {
-    /// Does some work on the database, again if that is busy. So the work leaves nothing behind if it fails, and the same if it is
-    /// done twice: what ended a session may have come after the commit.
+    /// Runs `work` on the database, and again while it is busy. Failed work must leave nothing behind, and repeated
+    /// work must not count twice: a session can break after its commit.
     pub(crate) fn attempt<T>(
         &mut self,
         mut work: impl AsyncFnMut(&mut AnyConnection) -> sqlx::Result<T>,
@@ -146,7 +146,7 @@ impl History {
     }
 }
 
-/// Machine and folder.
+/// The archive's name: machine and folder.
 fn archive_name(root: &Path, machine: &str) -> String {
     let root = std::fs::canonicalize(root)
         .or_else(|_| std::path::absolute(root))
@@ -154,7 +154,7 @@ fn archive_name(root: &Path, machine: &str) -> String {
     format!("{machine}:{}", root.display())
 }
 
-/// Connects, again while the server has no place or restarts.
+/// Connects, and retries while the server is full or restarts.
 async fn connect_at_last(location: &Location, address: &str) -> sqlx::Result<AnyConnection> {
     let (mut pauses, mut away) = (pauses(), Duration::ZERO);
     loop {
@@ -171,7 +171,7 @@ async fn connect_at_last(location: &Location, address: &str) -> sqlx::Result<Any
     }
 }
 
-/// Connects once.
+/// Connects without retrying.
 async fn connect(location: &Location, address: &str) -> sqlx::Result<AnyConnection> {
     let mut connection = AnyConnection::connect(address).await?;
     if matches!(location, Location::File(_)) {
@@ -185,8 +185,8 @@ async fn connect(location: &Location, address: &str) -> sqlx::Result<AnyConnecti
     Ok(connection)
 }
 
-/// Of several programs that open a new history at once one makes its tables, and the others wait: for the client's own lock on
-/// a server, and in SQLite, where it has none, for the transaction.
+/// Migrates the tables. If several programs open a new history at once, one migrates and the others wait: for sqlx's
+/// lock on a server, for the transaction in SQLite.
 async fn migrate(location: &Location, connection: &mut AnyConnection) -> sqlx::Result<()> {
     let dialect = Dialect::of(location);
     let ours =
@@ -196,7 +196,7 @@ async fn migrate(location: &Location, connection: &mut AnyConnection) -> sqlx::R
             Migration::new(version, name.into(), MigrationType::Simple, SqlStr::from_static(sql), false)
         })
         .collect();
-    // Who only reads may make no tables, not even those that are there.
+    // A user who may only read must not run the migrator: it creates its own table even if nothing is to do.
     let applied =
         sqlx::query_scalar::<_, i64>("SELECT version FROM _sqlx_migrations WHERE success ORDER BY version");
     if let Ok(applied) = applied.fetch_all(&mut *connection).await {
@@ -247,15 +247,16 @@ fn unopened(location: &Location, error: &sqlx::Error) -> HistoryError {
     HistoryError::Unopened { location: location.to_string(), reason, advice }
 }
 
-/// Pauses between attempts: the first, the longest, and all together. Chosen: 200 machines that report at once to a server with
-/// a hundred places are through within seconds, and a server that restarts is back within a minute.
+/// Pauses between attempts: the first, the longest, and the sum. Chosen: 200 machines that report at once to a server
+/// with a hundred connections are done within seconds, and a server restarts within a minute.
 const PAUSE_MIN: Duration = Duration::from_millis(50);
 const PAUSE_MAX: Duration = Duration::from_secs(4);
 const PAUSES: Duration = Duration::from_secs(60);
-/// A server that restarts listens again within this; a wrong address is known after it. Chosen: PostgreSQL takes a few seconds.
+/// Time for a server to restart; if it refuses connections longer, its address is wrong. Chosen: PostgreSQL takes a few
+/// seconds.
 pub(crate) const RESTART: Duration = Duration::from_secs(15);
 
-/// The pauses, of random length within a factor of two, so that machines that met do not meet again.
+/// Pauses with random lengths within a factor of two, so that machines that collided do not collide again.
 pub(crate) fn pauses() -> impl Iterator<Item = Duration> {
     ExponentialBuilder::new()
         .with_min_delay(PAUSE_MIN)
@@ -266,20 +267,20 @@ pub(crate) fn pauses() -> impl Iterator<Item = Duration> {
         .build()
 }
 
-/// What PostgreSQL says when the same would work a moment later: too many clients, a server that starts or stops, a transaction
-/// that cannot be serialized, a deadlock.
+/// PostgreSQL's codes for errors that pass: too many clients, a server that starts or stops, a transaction that cannot
+/// be serialized, a deadlock.
 const BUSY_CODES: [&str; 6] = ["53300", "57P01", "57P02", "57P03", "40001", "40P01"];
-/// Those after which the session is over, with the class of broken connections.
+/// Codes that end the session, in addition to the class of broken connections.
 const ENDED_CODES: [&str; 3] = ["57P01", "57P02", "57P03"];
 const CONNECTION_CLASS: &str = "08";
 
-/// Whether the same would work a moment later.
+/// Whether a retry can help.
 pub(crate) fn is_busy(error: &sqlx::Error) -> bool {
     has_code(error, |code| BUSY_CODES.contains(&code)) || has_ended(error) || is_locked(error)
 }
 
-/// Whether another program holds the file. SQLite waits by itself, but not where a read becomes a write, as in the change to
-/// write-ahead logging of a new file.
+/// Whether another program locks the file. SQLite waits by itself, except where a reader becomes a writer, such as when
+/// a new file changes to write-ahead logging.
 pub(crate) fn is_locked(error: &sqlx::Error) -> bool {
     /// `SQLITE_BUSY`, the lowest byte of its result codes.
     const BUSY: u32 = 5;
@@ -287,7 +288,7 @@ pub(crate) fn is_locked(error: &sqlx::Error) -> bool {
     code.and_then(|code| code.parse::<u32>().ok()).is_some_and(|code| code & 0xFF == BUSY)
 }
 
-/// Whether the session is over.
+/// Whether the session has ended.
 pub(crate) fn has_ended(error: &sqlx::Error) -> bool {
     let is_broken = |kind| {
         matches!(
@@ -304,21 +305,21 @@ pub(crate) fn has_ended(error: &sqlx::Error) -> bool {
         || has_code(error, |code| ENDED_CODES.contains(&code) || code.starts_with(CONNECTION_CLASS))
 }
 
-/// Whether nobody listens there: as while a server restarts, whose socket is gone then.
+/// Whether nothing listens at the address, as while a server restarts.
 pub(crate) fn is_away(error: &sqlx::Error) -> bool {
     let is_away = |kind| matches!(kind, ErrorKind::ConnectionRefused | ErrorKind::NotFound);
     matches!(cause(error), sqlx::Error::Io(error) if is_away(error.kind()))
 }
 
-/// Whether this user may not do that.
+/// Whether the user lacks the permission.
 pub(crate) fn is_forbidden(error: &sqlx::Error) -> bool {
     has_code(error, |code| code == "42501")
 }
 
-/// Characters of PostgreSQL's codes; those of SQLite have fewer.
+/// Length of PostgreSQL's codes; those of SQLite are shorter.
 const CODE_LENGTH: usize = 5;
 
-/// Whether it is one of PostgreSQL's codes, and which.
+/// Whether the error has a code of PostgreSQL for which `is_it` holds.
 fn has_code(error: &sqlx::Error, is_it: impl Fn(&str) -> bool) -> bool {
     code(error).is_some_and(|code| code.len() == CODE_LENGTH && is_it(&code))
 }
@@ -327,7 +328,7 @@ fn code(error: &sqlx::Error) -> Option<Cow<'_, str>> {
     cause(error).as_database_error().and_then(sqlx::error::DatabaseError::code)
 }
 
-/// The database's error of a migration.
+/// The database's own error inside an error of a migration.
 pub(crate) fn cause(error: &sqlx::Error) -> &sqlx::Error {
     match error {
         sqlx::Error::Migrate(migration) => match &**migration {
@@ -342,7 +343,7 @@ pub(crate) fn cause(error: &sqlx::Error) -> &sqlx::Error {
 mod tests {
     use super::*;
 
-    /// SQLite asks no busy handler while it changes to write-ahead logging.
+    /// SQLite does not wait while it changes to write-ahead logging, so our retry must.
     #[test]
     fn a_new_history_that_another_program_writes_is_waited_for() {
         let folder = tempfile::tempdir().unwrap();
@@ -370,7 +371,7 @@ mod tests {
             std::fs::write(run.join("plan.toml"), "nonsense").unwrap();
         }
         let mut history = History::open(&Location::beside(&runs), Archive::new(&runs), "here").unwrap();
-        // No page more than its tables have.
+        // No more pages than the tables already have.
         let limit = history.connection.execute("PRAGMA max_page_count = 1");
         history.runtime.block_on(limit).unwrap();
         let error = history.update().unwrap_err();

@@ -1,8 +1,8 @@
-//! Where the two databases differ: PostgreSQL has types for dates and JSON, which the client for both of them does not know.
+//! Differences between the databases: PostgreSQL stores dates and JSON in types that sqlx's `Any` driver does not know.
 
 use crate::location::Location;
 
-/// What SQL a database takes.
+/// The dialect of a database's SQL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Dialect {
     Sqlite,
@@ -17,7 +17,7 @@ impl Dialect {
         }
     }
 
-    /// A column of dates, as this program writes them.
+    /// Selects a date as the text in which this program writes it.
     pub(crate) fn date(self, column: &str) -> String {
         match self {
             Self::Sqlite => column.to_owned(),
@@ -29,7 +29,7 @@ impl Dialect {
         }
     }
 
-    /// The value for this column, bound as text where that has no type of the client's.
+    /// A placeholder for a column's value, with a cast if the value is bound as text.
     pub(crate) fn value(self, column: &str, number: usize) -> String {
         match (self, column) {
             (Self::Postgres, "started_at") => format!("CAST(${number} AS TIMESTAMPTZ)"),

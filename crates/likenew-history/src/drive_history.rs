@@ -1,4 +1,4 @@
-//! How the metrics of a drive changed from check to check, also as JSON for programs and the served page.
+//! How a drive's metrics changed from check to check, as data and as JSON for programs and the served page.
 
 use likenew_core::findings::Standing;
 use likenew_restoring::check::CheckHistory;
@@ -13,66 +13,66 @@ use super::queries::{Check, DamagedRun, DriveRow, UnknownDrive};
 
 pub mod wording;
 
-/// Standard errors from a value to each end of its interval at 95%, of a normal distribution.
+/// Standard errors from a value to each end of its 95% interval (normal distribution).
 const REACH_95: f64 = 1.96;
 
-/// A drive over time.
+/// A drive's checks and metrics over time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DriveHistory {
     /// The drive.
     pub drive: DriveRow,
-    /// Its checks, the earliest first.
+    /// The drive's checks, earliest first.
     pub checks: Vec<Check>,
-    /// The metrics of its latest check, and how they got there.
+    /// The metrics of the latest check, each over time.
     pub metrics: Vec<MetricHistory>,
 }
 
 /// One metric over time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MetricHistory {
-    /// Its name.
+    /// The metric's name.
     pub name: String,
-    /// Its unit.
+    /// The metric's unit.
     pub unit: String,
-    /// Its value in each check, where it was measured in the same way as in the latest one.
+    /// The value in each check, if it was measured in the same way as in the latest one.
     pub values: Vec<Option<f64>>,
-    /// Its value in the first of these.
+    /// The earliest of these values.
     pub baseline: f64,
-    /// Its value in the latest.
+    /// The latest of these values.
     pub now: f64,
-    /// When it changed for good, the earliest first.
+    /// Lasting changes, earliest first.
     pub changes: Vec<Change>,
 }
 
-/// A change that the scatter between checks does not explain.
+/// A change of level that the scatter between checks does not explain.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {
-    /// The check since when it is there, as an index.
+    /// Index of the first check at the new level.
     pub at: usize,
-    /// When that began.
+    /// Start of this check.
     pub since: String,
-    /// The level since then over the one before.
+    /// The new level over the previous one.
     pub ratio: f64,
-    /// The lower end of the ratio's interval, which never contains 1.
+    /// Lower end of the ratio's interval, which never contains 1.
     pub low: f64,
-    /// The upper end.
+    /// Upper end of the ratio's interval.
     pub high: f64,
 }
 
-/// A sentence about how a drive changed.
+/// A sentence about a drive's change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct News {
-    /// A fall is a problem, and a gain is none.
+    /// A problem if a metric fell, good if it rose.
     pub standing: Standing,
-    /// With its full stop.
+    /// The sentence, with its full stop.
     pub sentence: String,
 }
 
 impl DriveHistory {
-    /// From the checks of a drive, the earliest first.
+    /// Evaluates the checks of a drive, earliest first.
     pub fn new(drive: DriveRow, checks: Vec<Check>) -> Self {
         let latest = checks.last().map_or(&[][..], |check| &check.metrics);
-        // Between the first and the latest of many, others are not here: when a change there came is not known.
+        // If there are many, checks are missing after the first one. The time of a change there is unknown.
         let contiguous = usize::from(drive.checks > checks.len() as i64);
         let metrics = latest
             .iter()
@@ -81,7 +81,7 @@ impl DriveHistory {
         Self { drive, checks, metrics }
     }
 
-    /// The same as it was before the latest check.
+    /// The history without the latest check.
     #[must_use]
     pub fn before(&self) -> Self {
         let mut checks = self.checks.clone();
@@ -89,12 +89,12 @@ impl DriveHistory {
         Self::new(DriveRow { checks: self.drive.checks - popped, ..self.drive.clone() }, checks)
     }
 
-    /// The change that matters: of the latest of each metric, the largest.
+    /// The largest of the latest changes.
     pub fn main_change(&self) -> Option<(&MetricHistory, &Change)> {
         self.changes().first().copied()
     }
 
-    /// The latest change of each metric that changed, the largest first.
+    /// The latest change of each metric that changed, largest first.
     fn changes(&self) -> Vec<(&MetricHistory, &Change)> {
         let latest = self.metrics.iter().filter_map(|metric| Some((metric, metric.changes.last()?)));
         let mut changes: Vec<(&MetricHistory, &Change)> = latest.collect();
@@ -102,7 +102,7 @@ impl DriveHistory {
         changes
     }
 
-    /// The same in sentences, or one that says that nothing changed; never empty.
+    /// Sentences about all latest changes, or one that nothing changed; never empty.
     pub fn news(&self) -> Vec<News> {
         let changes: Vec<News> =
             self.changes().into_iter().map(|(metric, change)| wording::changed(metric, change)).collect();
@@ -112,13 +112,13 @@ impl DriveHistory {
         }
     }
 
-    /// A metric by its name.
+    /// The metric with this name.
     pub fn metric(&self, name: &str) -> Option<&MetricHistory> {
         self.metrics.iter().find(|metric| metric.name == name)
     }
 }
 
-/// `contiguous`: the first check from which on none is missing.
+/// One metric over time. `contiguous`: index of the check from which on none is missing.
 fn history(
     latest: &MetricValue,
     checks: &[Check],
@@ -157,7 +157,7 @@ fn history(
     })
 }
 
-/// What checks are assumed to differ by, and at least what they leave open within themselves.
+/// The assumed scatter between checks, or the error within checks if that is larger.
 fn assumed_scatter(metrics: &[&MetricValue], is_virtual: bool) -> f64 {
     let error =
         |metric: &&MetricValue| (metric.low > 0.0).then(|| (metric.high / metric.low).ln() / 2.0 / REACH_95);
@@ -165,12 +165,12 @@ fn assumed_scatter(metrics: &[&MetricValue], is_virtual: bool) -> f64 {
     CheckHistory::assumed(is_virtual).max(median(&errors).unwrap_or(0.0))
 }
 
-/// Checks in the small line of a list, at most: more are not told apart there.
+/// Most checks in a list's small line; more cannot be distinguished there.
 const LINE_MAX: usize = 60;
-/// The version of this form.
+/// Version of the JSON.
 const SCHEMA: u32 = 1;
 
-/// Drives, each as it is now, how many there are in all, targets of which no drive is known, and the runs that cannot be read.
+/// A list of drives, with their total number, checked targets of unknown drives, and damaged runs.
 pub fn drives_json(
     drives: &[DriveHistory],
     count: usize,
@@ -196,7 +196,7 @@ fn listed(drives: &[DriveHistory], count: usize, unknown: &[UnknownDrive], damag
     json!({"schema": SCHEMA, "drives": drives, "count": count, "unknown_drives": unknown, "damaged": damaged})
 }
 
-/// Drives as a page that needs no server: what one would answer, by address, and the view that the page opens with.
+/// Drives for a page without a server: a server's answers by address, and the page's first view.
 pub fn page_json(drives: &[DriveHistory], damaged: &[DamagedRun]) -> String {
     let answer = |drive: &DriveHistory| (format!("/api/history/{}", drive.drive.key), detailed(drive));
     let mut answers: serde_json::Map<String, Value> = drives.iter().map(answer).collect();
@@ -208,7 +208,7 @@ pub fn page_json(drives: &[DriveHistory], damaged: &[DamagedRun]) -> String {
     text(&json!({"place": place, "answers": answers}))
 }
 
-/// One drive with all of its checks.
+/// A drive with all its checks.
 pub fn drive_json(drive: &DriveHistory) -> String {
     text(&detailed(drive))
 }

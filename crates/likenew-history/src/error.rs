@@ -1,34 +1,34 @@
-//! What can go wrong with the index of runs.
+//! Errors of the index of runs.
 
 use std::path::PathBuf;
 
 use likenew_archive::ArchiveError;
 
-/// Why the history could not be kept or read.
+/// Why a history could not be kept or read.
 #[derive(Debug, thiserror::Error)]
 pub enum HistoryError {
-    /// The address of a database makes no sense.
+    /// The location is neither a file nor a server's address.
     #[error("{0:?} is not a history: give a file, or postgres://USER@HOST/DATABASE")]
     NotALocation(String),
-    /// A device, a folder, a pipe or a link.
+    /// The location is a device, a folder, a pipe or a link.
     #[error("could not open the history {}: it is a link, or no file; name a file with --history", .0.display())]
     NotAFile(PathBuf),
-    /// The database cannot be opened.
+    /// The database could not be opened.
     #[error("could not open the history {location}: {reason}; {advice}")]
     Unopened {
-        /// The database, without a password.
+        /// The database's location, without a password.
         location: String,
-        /// The database's answer.
+        /// The database's error.
         reason: String,
         /// What to do.
         advice: &'static str,
     },
-    /// A newer version of Likenew changed its tables.
+    /// A newer version of Likenew changed the tables.
     #[error(
         "the history {0} was made by a newer version of Likenew; use that version, or name another file with --history"
     )]
     Newer(String),
-    /// There is no room for the database.
+    /// The drive that holds the database is full.
     #[error(
         "could not write the history: the drive that holds it is full; free some space there, or name another file with --history"
     )]
@@ -40,16 +40,16 @@ pub enum HistoryError {
     Query {
         /// What was attempted: "read".
         action: &'static str,
-        /// The database's answer.
+        /// The database's error.
         source: sqlx::Error,
     },
-    /// The runs cannot be listed.
+    /// The run folders could not be listed.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
-    /// A path that a database's address cannot hold.
+    /// The path is not UTF-8, so the database's address cannot contain it.
     #[error("{} is not text, and the name of a history has to be", .0.display())]
     NotText(PathBuf),
-    /// The runtime of the database's client could not be started.
+    /// The runtime of the database driver could not be started.
     #[error("could not start the client of the history: {0}")]
     Runtime(std::io::Error),
 }
@@ -60,10 +60,10 @@ impl HistoryError {
     }
 }
 
-/// What SQLite and PostgreSQL say on a full drive.
+/// SQLite's and PostgreSQL's codes for a full drive.
 const FULL_CODES: [&str; 2] = ["13", "53100"];
 
-/// Whether a database has no room.
+/// Whether the database's drive is full.
 pub(crate) fn is_full(error: &sqlx::Error) -> bool {
     let code = error.as_database_error().and_then(|error| error.code());
     code.is_some_and(|code| FULL_CODES.contains(&&*code))

@@ -1,4 +1,4 @@
-//! What the index keeps of one run folder.
+//! Reads one run folder into the form that the index stores.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -18,23 +18,23 @@ use serde_json::Value;
 
 use crate::wording;
 
-/// Changes whenever another version of this file would index the same folder differently.
+/// Increased when this file would index the same folder differently.
 const INDEX_VERSION: u32 = 7;
-/// Metrics of one run; a sweep of everything has some hundred.
+/// Most metrics of one run; a full sweep has some hundred.
 const METRICS_MAX: usize = 1_000;
 
-/// A run folder, read or damaged.
+/// A run folder as indexed, or the reason why it cannot be.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct IndexedRun {
     /// The name of the folder.
     pub(crate) name: String,
-    /// Changes when the folder does.
+    /// A text that changes when the folder does.
     pub(crate) fingerprint: String,
-    /// Its content, or why it cannot be read.
+    /// The folder's content, or why it cannot be read.
     pub(crate) content: Result<RunContent, String>,
 }
 
-/// A run folder that was read.
+/// The content of a run folder.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct RunContent {
     pub(crate) started_at: String,
@@ -52,39 +52,39 @@ pub(crate) struct RunContent {
 /// A problem that a check found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Problem {
-    /// The same in all checks that find it.
+    /// An identifier, equal in all checks that find this problem.
     pub name: String,
-    /// What it is, without a full stop.
+    /// The problem, without a full stop.
     pub sentence: String,
 }
 
-/// A number with its interval.
+/// A measured value with its interval.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MetricValue {
-    /// The table of the findings that it stands in.
+    /// The table of the findings that holds the value.
     pub source: String,
-    /// What was measured: the metric's name, or the cells that tell its row from others.
+    /// What was measured: the metric's name, or the cells that identify its row.
     pub name: String,
     /// `bytes/s`, `1/s`, `ns`, `%`, or empty.
     pub unit: String,
-    /// The number.
+    /// The value.
     pub value: f64,
-    /// The lower end of its interval.
+    /// Lower end of the value's interval.
     pub low: f64,
-    /// The upper end.
+    /// Upper end of the value's interval.
     pub high: f64,
-    /// What it was compared with.
+    /// The reference value that it was compared with.
     pub reference: Option<f64>,
-    /// Where that came from.
+    /// Where the reference comes from.
     pub origin: Option<String>,
-    /// The bytes on which it depends: a metric is only comparable with one of as many.
+    /// Bytes of the test, if the value depends on them. Only values of equal bytes are comparable.
     pub bytes: Option<u64>,
 }
 
-/// Of a run that goes on, or was stopped before its end.
+/// Standing of a run that is in progress or was interrupted.
 pub(crate) const UNFINISHED: &str = "unfinished";
 
-/// What changes whenever the measurements or the findings of a run do. Only names and times are read.
+/// A text that changes whenever a run's measurements or findings do. Looks only at times and lengths of files.
 pub(crate) fn fingerprint(folder: &Path) -> String {
     let part = |path: &Path| {
         let stat = fs::metadata(path);
@@ -100,10 +100,10 @@ pub(crate) fn fingerprint(folder: &Path) -> String {
 }
 
 impl IndexedRun {
-    /// Reads a run folder. A damaged one is a result, too.
+    /// Reads a run folder. A damaged one gives a result, too.
     pub(crate) fn read(folder: &Path) -> Self {
         let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        // Before anything is read, so that a later change is noticed.
+        // Taken before the contents, so that a later change is noticed.
         let fingerprint = fingerprint(folder);
         let content = Archive::open(folder).map_err(|error| error.to_string()).and_then(content);
         Self { name, fingerprint, content }
@@ -137,17 +137,17 @@ fn content(mut record: Record) -> Result<RunContent, String> {
     })
 }
 
-/// The table of metrics that has what a drive reports of its health.
+/// Name of the table of health values.
 pub(crate) const HEALTH: &str = "health";
 
-/// What the one drive of a check reports of its health at the end.
+/// Health values that a check's only drive reported at the end.
 fn health(plan: &Plan, observations: &[Observation]) -> Vec<MetricValue> {
     let facts = observations.iter().rev().find_map(|observation| match &observation.result {
         ProbeResult::Facts(facts) if plan.procedure == "check" => Some(facts),
         _ => None,
     });
     let Some([drive]) = facts.map(|facts| &facts.drives[..]) else { return Vec::new() };
-    // Another disk may answer for the volume the next time.
+    // The volume may be backed by another disk next time.
     if drive.is_volume() {
         return Vec::new();
     }
@@ -171,7 +171,7 @@ fn health(plan: &Plan, observations: &[Observation]) -> Vec<MetricValue> {
     .collect()
 }
 
-/// In the one form that sorts as text does, if it is a date since 1970.
+/// The date in a form that sorts as text; `None` unless it is a date since 1970.
 fn date(text: &str) -> Option<String> {
     let time: Timestamp = text.parse().ok()?;
     (time >= Timestamp::UNIX_EPOCH).then(|| time.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string())
@@ -191,7 +191,7 @@ fn name_of(standing: Standing) -> &'static str {
     }
 }
 
-/// The numbers with an interval, in the order of the tables.
+/// Values with an interval, in the order of the tables.
 fn metrics(plan: &Plan, findings: &Findings) -> Vec<MetricValue> {
     let options = (plan.procedure == "check").then(|| CheckOptions::from_table(&plan.options).ok()).flatten();
     let rows = findings.tables.iter().flat_map(|(table, rows)| rows.iter().map(move |row| (table, row)));
@@ -203,7 +203,7 @@ fn metrics(plan: &Plan, findings: &Findings) -> Vec<MetricValue> {
     .collect()
 }
 
-/// A row of a check's table of metrics.
+/// A row of a check's metrics.
 fn check_metric(table: &str, row: &Row, options: Option<&CheckOptions>) -> Option<MetricValue> {
     let number = |key: &str| row.get(key).and_then(Value::as_f64);
     let text = |key: &str| row.get(key).and_then(Value::as_str).map(str::to_owned);
@@ -222,7 +222,7 @@ fn check_metric(table: &str, row: &Row, options: Option<&CheckOptions>) -> Optio
     })
 }
 
-/// Every column of a row that has its interval in two more, `KEY_low` and `KEY_high`. Its name is the cells of text before it.
+/// Columns of a row with an interval in `KEY_low` and `KEY_high`. The cells before a column name its value.
 fn interval_metrics(table: &str, row: &Row) -> Vec<MetricValue> {
     let number = |key: &str| row.get(key).and_then(Value::as_f64);
     let keys: BTreeSet<&str> = row.keys().filter_map(|key| key.strip_suffix("_low")).collect();
@@ -256,7 +256,7 @@ fn interval_metrics(table: &str, row: &Row) -> Vec<MetricValue> {
     metrics.collect()
 }
 
-/// Tables have the unit at the end of each key.
+/// The unit at the end of a column's key.
 fn unit_of(key: &str) -> &'static str {
     match key {
         _ if key.ends_with("bytes_per_s") => "bytes/s",

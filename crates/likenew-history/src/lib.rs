@@ -1,10 +1,10 @@
-//! An index over run folders, and how drives changed over time.
+//! An index of run folders, and how drives changed over time.
 //!
-//! Run folders are the truth. The index holds what lists and series need of them, in SQLite or PostgreSQL with the same queries,
-//! and can be deleted at any time: it is brought up to date whenever it is opened, and [`History::rebuild`] makes it again. What it
-//! holds depends on the folders alone, and not on the order in which they were read.
+//! Run folders are the truth. The index holds what lists and time series need of them, in SQLite or PostgreSQL with the
+//! same queries. [`History::update`] brings it up to date. It can be deleted at any time; [`History::rebuild`] makes it
+//! again. Its contents depend on the folders only, not on the order in which they were read.
 //!
-//! The surface is synchronous. The database's client runs on the caller's thread.
+//! The interface is synchronous: the database driver runs on the caller's thread.
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests make files"))]
 

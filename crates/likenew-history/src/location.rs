@@ -1,4 +1,4 @@
-//! Where a history is kept.
+//! Where a history is stored: a file or a database server.
 
 use std::path::{Path, PathBuf};
 
@@ -9,19 +9,19 @@ use crate::error::HistoryError;
 /// The database of a history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Location {
-    /// A file of SQLite.
+    /// An SQLite file.
     File(PathBuf),
-    /// A server with PostgreSQL.
+    /// A PostgreSQL server.
     Server(Url),
 }
 
 impl Location {
-    /// The file beside a folder of runs.
+    /// The default file beside an archive.
     pub fn beside(runs: &Path) -> Self {
         Self::File(runs.parent().unwrap_or(runs).join("history.sqlite"))
     }
 
-    /// From what a user typed: a file, or the address of a server.
+    /// Parses a file or a server's address as a user typed it.
     ///
     /// # Errors
     /// [`HistoryError::NotALocation`] for another kind of address.
@@ -35,7 +35,7 @@ impl Location {
         }
     }
 
-    /// The address that the database's client takes.
+    /// The address in the form that sqlx takes.
     pub(crate) fn address(&self) -> Result<String, HistoryError> {
         match self {
             Self::Server(url) => Ok(url.as_str().to_owned()),
@@ -51,7 +51,7 @@ impl Location {
 }
 
 impl std::fmt::Display for Location {
-    /// Without the password.
+    /// Hides the password.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::File(path) => write!(f, "{}", path.display()),

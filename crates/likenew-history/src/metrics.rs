@@ -1,7 +1,7 @@
-//! The state of drives as metrics, in a text that Prometheus reads from a server and node_exporter from a file.
+//! Exports the state of drives as metrics for Prometheus or node_exporter.
 //!
-//! The text is OpenMetrics, and uses only what the older text format of Prometheus has, too: every family is a gauge, so that the
-//! same bytes serve readers of both. Labels are few and bounded, and none has a serial number.
+//! The text is OpenMetrics, restricted to what Prometheus's older text format has, too: every family is a gauge. So the
+//! same bytes serve readers of both. Labels are few and bounded, and none contains a serial number.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -24,38 +24,38 @@ use prometheus_client::registry::{Registry, Unit};
 
 use crate::wording::metrics::{self as wording, MetricNoun};
 
-/// Names of metrics begin with it.
+/// Prefix of all names.
 const PREFIX: &str = "likenew";
-/// Digits of a drive's key in its label: as many as `likenew history` shows.
+/// Characters of a drive's key in its label, as in `likenew history`.
 const KEY_CHARS: usize = 12;
 
-/// A label with its value.
+/// A label's name and value.
 pub(crate) type Label = (&'static str, String);
 
-/// A gauge.
+/// A gauge with all its samples.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Family {
-    /// Without its unit.
+    /// Name without unit.
     pub(crate) name: String,
     pub(crate) unit: Option<&'static str>,
     pub(crate) help: String,
-    /// Names of its labels.
+    /// Names of the labels.
     pub(crate) labels: &'static [&'static str],
     pub(crate) samples: Vec<(Vec<Label>, f64)>,
 }
 
-/// What a metric is called and means.
+/// Name and meaning of a metric.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FamilyName {
-    /// Its name with its unit.
+    /// Name with unit.
     pub name: String,
-    /// The names of its labels.
+    /// Names of the labels.
     pub labels: &'static [&'static str],
-    /// What it means, in a sentence.
+    /// Meaning, in a sentence.
     pub help: String,
 }
 
-/// The names of all metrics, in the order in which they are written.
+/// Names of all metrics, in the order of the text.
 pub fn family_names() -> Vec<FamilyName> {
     families(&Fleet::default())
         .into_iter()
@@ -70,7 +70,7 @@ pub fn family_names() -> Vec<FamilyName> {
         .collect()
 }
 
-/// The labels of every drive.
+/// Labels of every sample about a drive.
 const DRIVE: &[&str] = &["drive", "device", "host"];
 const DRIVE_INFO: &[&str] = &["drive", "device", "host", "model", "capacity", "access", "virtual"];
 const DRIVE_REFERENCE: &[&str] = &["drive", "device", "host", "reference"];
@@ -84,7 +84,7 @@ const CELSIUS: &str = "celsius";
 const BYTES_PER_SECOND: &str = "bytes_per_second";
 const OPERATIONS_PER_SECOND: &str = "operations_per_second";
 
-/// Metrics of a check: the name, the unit, and what sentences call it.
+/// Metrics of a check: name, unit, and name in sentences.
 const METRICS: [(&str, &str, MetricNoun); 6] = [
     ("sequential_read", BYTES_PER_SECOND, wording::SEQUENTIAL_READ),
     ("sequential_write", BYTES_PER_SECOND, wording::SEQUENTIAL_WRITE),
@@ -94,7 +94,7 @@ const METRICS: [(&str, &str, MetricNoun); 6] = [
     ("random_read_qd32", OPERATIONS_PER_SECOND, wording::RANDOM_READ_QD32),
 ];
 
-/// All metrics with their values.
+/// All metrics with their samples.
 pub(crate) fn families(fleet: &Fleet) -> Vec<Family> {
     let version = vec![("version", env!("CARGO_PKG_VERSION").to_owned())];
     let build = Family {
@@ -115,7 +115,7 @@ pub(crate) fn families(fleet: &Fleet) -> Vec<Family> {
     families
 }
 
-/// Whether each drive of a command could be checked.
+/// Whether each target of a command could be checked.
 fn of_attempts(fleet: &Fleet) -> Family {
     let sample = |(device, reason): (&String, &Option<String>)| {
         let host = ("host", fleet.host.clone());
@@ -136,7 +136,7 @@ fn empty(
     Family { name: format!("{PREFIX}_{name}"), unit, help, labels, samples: Vec::new() }
 }
 
-/// A family with one sample at most of each drive.
+/// A family with at most one sample for each drive.
 fn each_drive(
     fleet: &Fleet,
     family: Family,
@@ -178,7 +178,7 @@ fn of_drives(fleet: &Fleet) -> Vec<Family> {
     ]
 }
 
-/// What a drive reports of its health: the name in the index, the metric, its unit, what it means, and what one of the index is in it.
+/// Health values: name in the index, name of the metric, unit, meaning, and factor from the index's unit.
 const HEALTH: [(&str, &str, Option<&str>, &str, f64); 6] = [
     ("temperature", "drive_temperature", Some(CELSIUS), wording::TEMPERATURE, 1.0),
     ("failing", "drive_failing", None, wording::FAILING, 1.0),
@@ -188,7 +188,7 @@ const HEALTH: [(&str, &str, Option<&str>, &str, f64); 6] = [
     ("written", "drive_written", Some(BYTES), wording::WRITTEN, 1.0),
 ];
 
-/// Each number of the health of each drive, at its last check.
+/// Health of each drive at the last check.
 fn of_health(fleet: &Fleet) -> impl Iterator<Item = Family> {
     HEALTH.into_iter().map(|(name, metric, unit, help, factor)| {
         each_drive(fleet, empty(metric, unit, help, DRIVE), |drive| {
@@ -198,7 +198,7 @@ fn of_health(fleet: &Fleet) -> impl Iterator<Item = Family> {
     })
 }
 
-/// The causes that the last check of each drive found for what is slow.
+/// Causes of slowness that the last check of each drive found.
 fn of_causes(fleet: &Fleet) -> Family {
     let samples = fleet.drives.iter().flat_map(|((host, key), drive)| {
         let problems = latest(drive).into_iter().flat_map(|check| &check.run.problems);
@@ -225,7 +225,7 @@ fn latest(drive: &DriveHistory) -> Option<&Check> {
     drive.checks.last()
 }
 
-/// Since 1970; `None` of a date that a damaged file has.
+/// Seconds since 1970; `None` for an invalid date from a damaged file.
 fn seconds(date: &str) -> Option<f64> {
     date.parse::<Timestamp>().ok().map(|time| time.as_millisecond() as f64 / 1e3)
 }
@@ -279,7 +279,7 @@ fn of_changes(fleet: &Fleet) -> [Family; 4] {
     ]
 }
 
-/// Each drive beside others of its model.
+/// Each drive compared with others of its model.
 fn of_peers(fleet: &Fleet) -> [Family; 3] {
     let all_peers = peers(fleet.drives.values());
     let family = |name: &str, unit, help: &str, value: fn(&Place) -> Option<f64>| {
@@ -304,28 +304,28 @@ fn of_peers(fleet: &Fleet) -> [Family; 3] {
     ]
 }
 
-/// Paths below it hold serial numbers.
+/// Folder whose file names contain serial numbers.
 const BY_ID: &str = "/dev/disk/by-id";
 
-/// The drives of a history, as they were at their latest checks.
+/// The state of all drives in a history.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Fleet {
-    /// By machine and key: each drive once, in a fixed order.
+    /// Drives by machine and key, so that each occurs once and the order is fixed.
     pub(crate) drives: BTreeMap<(String, String), DriveHistory>,
-    /// Runs that cannot be read, by machine.
+    /// Number of damaged runs by machine.
     pub(crate) damaged_runs: BTreeMap<String, usize>,
-    /// This machine.
+    /// The name of this machine.
     pub(crate) host: String,
-    /// By the target, as its label has it: why it could not be checked, or that it was.
+    /// By the target's label: why it could not be checked, or `None` if it could.
     pub(crate) attempts: BTreeMap<String, Option<String>>,
 }
 
-/// A target that this command was to check.
+/// A target that a command was to check, and the result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attempt {
-    /// As it was named.
+    /// The target as it was named.
     pub target: String,
-    /// Why it could not be checked.
+    /// Why the target could not be checked, if so.
     pub reason: Option<String>,
 }
 
@@ -333,7 +333,7 @@ impl Fleet {
     /// Reads all drives of a history.
     ///
     /// # Errors
-    /// The database fails.
+    /// The database failed.
     pub fn read(history: &mut History) -> Result<Self, HistoryError> {
         let host = history.machine_of(history.archive_name()).to_owned();
         let damaged_runs = BTreeMap::from([(host.clone(), 0)]);
@@ -349,20 +349,20 @@ impl Fleet {
         Ok(fleet)
     }
 
-    /// Adds what became of the checks of one command on this machine.
+    /// Adds the results of a command's checks on this machine.
     #[must_use]
     pub fn with_attempts(mut self, attempts: &[Attempt]) -> Self {
         for Attempt { target, reason } in attempts {
             let device = device(target);
             let reason = reason.as_ref().map(|reason| reason.replace(target, &device));
-            // Names below by-id have one label; one that failed stands for all of them.
+            // All targets below by-id share one label, so a single failure marks them all.
             let known = self.attempts.entry(device).or_default();
             *known = known.take().or(reason);
         }
         self
     }
 
-    /// Two users of a machine may each have checked the same drive: then the later check counts.
+    /// Adds a drive. If two users of a machine checked the same drive, the later check counts.
     fn add(&mut self, machine: String, drive: DriveHistory) {
         let date = |drive: &DriveHistory| drive.checks.last().map(|check| check.run.started_at.clone());
         self.damaged_runs.entry(machine.clone()).or_default();
@@ -372,7 +372,7 @@ impl Fleet {
         }
     }
 
-    /// From drives with their machines, and damaged runs of machines.
+    /// Makes a fleet from drives with their machines, and numbers of damaged runs by machine.
     pub fn new(
         drives: impl IntoIterator<Item = (String, DriveHistory)>,
         damaged_runs: impl IntoIterator<Item = (String, usize)>,
@@ -384,21 +384,21 @@ impl Fleet {
     }
 }
 
-/// The target as it was named, without a serial number.
+/// The target's label: its name, without a serial number.
 pub(crate) fn device(target: &str) -> String {
     if target.starts_with(BY_ID) { BY_ID.to_owned() } else { target.to_owned() }
 }
 
-/// A media type of the text.
+/// A media type in which the text can be delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MediaType {
-    /// As a reader asks for it: `text/plain`.
+    /// The type as a reader asks for it: `text/plain`.
     pub essence: &'static str,
-    /// As the answer names it, with version and charset.
+    /// The type in the answer's header, with version and charset.
     pub content_type: &'static str,
 }
 
-/// What the text can be called, the better one first.
+/// The media types of the text, preferred one first.
 pub const FORMATS: [MediaType; 2] = [
     MediaType {
         essence: "application/openmetrics-text",
@@ -407,7 +407,7 @@ pub const FORMATS: [MediaType; 2] = [
     MediaType { essence: "text/plain", content_type: "text/plain; version=0.0.4; charset=utf-8" },
 ];
 
-/// The metrics of a fleet.
+/// The metrics of a fleet as text.
 pub fn text(fleet: &Fleet) -> String {
     let mut registry = Registry::default();
     registry.register_collector(Box::new(Families(families(fleet))));
@@ -423,7 +423,7 @@ impl Collector for Families {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         for family in self.0.iter().filter(|family| !family.samples.is_empty()) {
             let unit = family.unit.map(|unit| Unit::Other(unit.to_owned()));
-            // Information is a gauge of 1, because the older format has no type for it.
+            // The older format has no info type, so information is a gauge of 1.
             let mut metrics =
                 encoder.encode_descriptor(&family.name, &family.help, unit.as_ref(), MetricType::Gauge)?;
             for (labels, value) in &family.samples {

@@ -1,7 +1,7 @@
-//! Drives of one model beside each other: which is slower than the others are among themselves.
+//! Compares drives of one model, and finds those that are slower than the others differ among themselves.
 //!
-//! A drive is compared with the latest checks of all others of its model, capacity and way of access, metric by metric, by medians,
-//! so that a few slow ones do not hide each other.
+//! A drive is compared with the latest checks of all others of its model, capacity and access, metric by metric.
+//! Medians keep a few slow drives from hiding each other.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,16 +15,16 @@ use super::error::HistoryError;
 use super::indexed_run::MetricValue;
 use super::queries::{Check, DriveRow, Page};
 
-/// A metric of a drive among others of its model.
+/// A metric of a drive among other drives of its model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Place {
-    /// Which metric.
+    /// The metric's name.
     pub metric: String,
-    /// Its unit.
+    /// The metric's unit.
     pub unit: String,
-    /// Its value.
+    /// The drive's value.
     pub value: f64,
-    /// Where that is among those of the others.
+    /// The position among the others' values.
     pub among: AmongPeers,
 }
 
@@ -34,29 +34,29 @@ impl Place {
         Some(Self { metric: metric.name.clone(), unit: metric.unit.clone(), value: metric.value, among })
     }
 
-    /// Whether it is slower than the others are among themselves; `None` where there are too few.
+    /// Whether the drive is slower than the others differ among themselves; `None` if there are too few.
     pub fn is_slow(&self) -> Option<bool> {
         self.among.is_low()
     }
 }
 
-/// A drive among others of its model.
+/// A drive among other drives of its model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Peers<'a> {
     /// The drive.
     pub drive: &'a DriveHistory,
-    /// Its metrics.
+    /// The drive's metrics.
     pub places: Vec<Place>,
 }
 
 impl Peers<'_> {
-    /// The metric that is farthest below those of the others, of those that are slow.
+    /// The slow metric that is farthest below the others.
     pub fn slowest(&self) -> Option<&Place> {
         let slow = self.places.iter().filter(|place| place.is_slow() == Some(true));
         slow.min_by(|one, other| one.among.ratio.total_cmp(&other.among.ratio))
     }
 
-    /// How many others there are.
+    /// Number of other drives.
     pub fn count(&self) -> usize {
         self.places.iter().map(|place| place.among.peers).max().unwrap_or(0)
     }
@@ -65,7 +65,7 @@ impl Peers<'_> {
 /// The table of a check in which more is better.
 const METRICS: &str = "metrics";
 
-/// What makes the metrics of two drives comparable.
+/// Values with equal keys are comparable: model, capacity, access, metric, unit, bytes.
 type Key<'a> = (&'a str, Option<i64>, &'a str, &'a str, &'a str, Option<u64>);
 
 fn key<'a>(drive: &'a DriveHistory, metric: &'a MetricValue) -> Option<Key<'a>> {
@@ -78,12 +78,12 @@ fn latest(checks: &[Check]) -> impl Iterator<Item = &MetricValue> {
     metrics.filter(|metric| metric.source == METRICS && metric.value > 0.0)
 }
 
-/// Whether both are one drive, measured by two partitions of it.
+/// Whether both are the same drive, checked through two partitions.
 fn is_same(one: &DriveHistory, other: &DriveHistory) -> bool {
     one.drive.serial.is_some() && one.drive.serial == other.drive.serial
 }
 
-/// Each drive whose model is known and that was checked, in the order given.
+/// Each checked drive of a known model, in the given order.
 pub fn peers<'a>(drives: impl IntoIterator<Item = &'a DriveHistory>) -> Vec<Peers<'a>> {
     let drives: Vec<&DriveHistory> = drives.into_iter().collect();
     let mut values_by_key: BTreeMap<Key<'_>, Vec<(usize, f64)>> = BTreeMap::new();
@@ -110,11 +110,11 @@ pub fn peers<'a>(drives: impl IntoIterator<Item = &'a DriveHistory>) -> Vec<Peer
 }
 
 impl History {
-    /// The metrics of the latest checks of other drives of this one's model, reached in the same way: of at most `most` drives,
-    /// those that were checked last.
+    /// Metrics from the latest checks of other drives with the same model, capacity and access, for at most `most`
+    /// drives, most recently measured first.
     ///
     /// # Errors
-    /// The index cannot be read.
+    /// The index could not be read.
     pub fn peers_of(
         &mut self,
         drive_signature: &DriveSignature,
@@ -140,7 +140,7 @@ impl History {
     }
 }
 
-/// As JSON.
+/// The comparison as JSON.
 pub fn peers_json(all_peers: &[Peers<'_>]) -> String {
     let place = |place: &Place| {
         json!({

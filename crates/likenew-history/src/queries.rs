@@ -1,4 +1,4 @@
-//! Lists and series from the index.
+//! Queries for lists of runs and drives, and for the checks of a drive.
 
 use sqlx::any::AnyRow;
 use sqlx::{AnyConnection, AssertSqlSafe, Row as _};
@@ -8,106 +8,106 @@ use crate::dialect::Dialect;
 use crate::error::HistoryError;
 use crate::indexed_run::{HEALTH, MetricValue, Problem};
 
-/// Checks of one drive in its series: the first, and the latest ones. Chosen: more than two years of weekly checks.
+/// Most checks of a drive that are read: the first and the latest ones. Chosen: more than two years of weekly checks.
 const CHECKS_MAX: i64 = 120;
 
 /// A part of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Page {
-    /// Rows before it.
+    /// Rows to skip.
     pub offset: u32,
-    /// Rows in it, at most.
+    /// Most rows to return.
     pub rows: u32,
 }
 
-/// A drive, and how it was at its latest check.
+/// A drive as at its latest run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DriveRow {
-    /// The archive that its runs are in.
+    /// The archive of the drive's runs.
     pub archive: String,
-    /// Its key.
+    /// The drive's key in the index.
     pub key: String,
-    /// How it was reached: `folder`, `device` or `simulated`.
+    /// How the drive was accessed: `folder`, `device` or `simulated`.
     pub access: String,
-    /// Maker and model.
+    /// Manufacturer and model.
     pub model: Option<String>,
-    /// The hash of its serial number.
+    /// Hash of the serial number.
     pub serial: Option<String>,
-    /// Bytes that it reports to hold.
+    /// Reported capacity in bytes.
     pub capacity_bytes: Option<i64>,
-    /// Whether a hypervisor provides it.
+    /// Whether a hypervisor provides the drive.
     pub is_virtual: bool,
-    /// When it was first measured.
+    /// Start of the first run.
     pub first_at: String,
-    /// When it was last measured.
+    /// Start of the latest run.
     pub last_at: String,
-    /// All runs.
+    /// Number of runs.
     pub runs: i64,
-    /// Completed checks.
+    /// Number of completed checks.
     pub checks: i64,
-    /// The target of the latest run, as it was named.
+    /// The latest run's target, as it was named.
     pub target: String,
 }
 
-/// A run that was read.
+/// A run whose folder could be read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunRow {
-    /// The archive.
+    /// The run's archive.
     pub archive: String,
-    /// The name of its folder.
+    /// The name of the run's folder.
     pub name: String,
-    /// When it began.
+    /// Start of the run.
     pub started_at: String,
-    /// What it did.
+    /// The run's procedure.
     pub procedure: String,
-    /// What it measured, as it was named.
+    /// The run's target, as it was named.
     pub target: String,
     /// `good`, `problem`, `unknown`, `info`, or `unfinished`.
     pub standing: String,
-    /// What was found, in a sentence.
+    /// The findings' summary.
     pub summary: String,
-    /// The plan's seed.
+    /// Seed of the run's plan.
     pub seed: u64,
-    /// The key of its drive.
+    /// Key of the drive, if known.
     pub drive: Option<String>,
-    /// I/Os that failed in it.
+    /// Number of failed I/Os.
     pub failed_ios: i64,
-    /// The problems that it found, if it is a check.
+    /// Problems found, if the run is a check.
     pub problems: Vec<Problem>,
 }
 
 /// A run folder that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DamagedRun {
-    /// The archive.
+    /// The run's archive.
     pub archive: String,
-    /// The name of its folder.
+    /// The name of the run's folder.
     pub name: String,
-    /// Why it cannot be read.
+    /// Why the folder cannot be read.
     pub error: String,
 }
 
-/// A target whose checks are of no drive that is known again, as an array's are.
+/// A target whose checks cannot be assigned to a drive, such as an array.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownDrive {
-    /// The archive of its last check.
+    /// The archive of the last check.
     pub archive: String,
-    /// As it was named.
+    /// The target as it was named.
     pub target: String,
-    /// The name of its last completed check.
+    /// Name of the last completed check.
     pub last_check: String,
-    /// When that began.
+    /// Start of the last completed check.
     pub last_check_at: String,
 }
 
-/// A completed check with its metrics.
+/// A completed check and its metrics.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Check {
-    /// The run.
+    /// The check's run.
     pub run: RunRow,
-    /// Its metrics, in the order of its table.
+    /// The check's metrics, in the order of its table.
     pub metrics: Vec<MetricValue>,
-    /// What the drive reported of its health at the end.
+    /// Health values that the drive reported at the end.
     pub health: Vec<MetricValue>,
 }
 
@@ -129,10 +129,10 @@ fn run_columns(dialect: Dialect) -> String {
 }
 
 impl History {
-    /// The drives: real ones before simulated ones, those measured last first.
+    /// Lists drives: real ones before simulated ones, most recently measured first.
     ///
     /// # Errors
-    /// The database fails.
+    /// The database failed.
     pub fn drives(&mut self, page: Page) -> Result<Vec<DriveRow>, HistoryError> {
         let columns = drive_columns(self.dialect());
         let query = format!(
@@ -146,12 +146,12 @@ impl History {
         })
     }
 
-    /// The drives whose key begins so, or of which a run named this target.
+    /// Finds drives by the beginning of their key, or by a target that one of their runs named.
     ///
     /// # Errors
-    /// The database fails.
+    /// The database failed.
     pub fn find(&mut self, what: &str) -> Result<Vec<DriveRow>, HistoryError> {
-        /// A shorter beginning may be that of a name.
+        /// Shorter text is not taken for a key, since a target's name may look the same.
         const KEY_START_MIN: usize = 4;
         let is_key = what.len() >= KEY_START_MIN && what.bytes().all(|byte| byte.is_ascii_hexdigit());
         let start = if is_key { format!("{}%", what.to_ascii_lowercase()) } else { String::new() };
@@ -166,10 +166,10 @@ impl History {
         })
     }
 
-    /// All runs that could be read, of one drive or of all, the latest first.
+    /// Lists readable runs, of one drive or of all, latest first.
     ///
     /// # Errors
-    /// The database fails.
+    /// The database failed.
     pub fn runs(&mut self, drive: Option<&DriveRow>, page: Page) -> Result<Vec<RunRow>, HistoryError> {
         let condition = match drive {
             Some(_) => "archive = $3 AND drive = $4",
@@ -188,11 +188,10 @@ impl History {
         })
     }
 
-    /// The runs of the archive that this was opened with, also those that cannot be read, the latest first: names begin with the
-    /// time.
+    /// Lists all runs of this history's own archive, damaged ones included, latest first. Names begin with the time.
     ///
     /// # Errors
-    /// The database fails.
+    /// The database failed.
     pub fn list(&mut self, page: Page) -> Result<Vec<Result<RunRow, DamagedRun>>, HistoryError> {
         let columns = run_columns(self.dialect());
         let query = format!("{columns} WHERE archive = $1 ORDER BY name DESC LIMIT $2 OFFSET $3");
@@ -210,10 +209,10 @@ impl History {
         })
     }
 
-    /// The number of runs that [`History::list`] lists in all.
+    /// The number of all runs for [`History::list`].
     ///
     /// # Errors
-    /// The database fails.
+    /// The database failed.
     pub fn count_listed(&mut self) -> Result<i64, HistoryError> {
         let archive = self.archive_name().to_owned();
         self.read(async |connection| {
@@ -222,10 +221,10 @@ impl History {
         })
     }
 
-    /// The run folders that cannot be read, by name.
+    /// Lists damaged run folders by archive and name.
     ///
     /// # Errors
-    /// The database fails.
+    /// The database failed.
     pub fn damaged(&mut self) -> Result<Vec<DamagedRun>, HistoryError> {
         let query = "SELECT archive, name, error FROM run WHERE error IS NOT NULL ORDER BY archive, name";
         self.read(async |connection| {
@@ -238,10 +237,10 @@ impl History {
         })
     }
 
-    /// The last completed check of each target of which no drive is known, by target.
+    /// Lists targets without a known drive, with their last completed check.
     ///
     /// # Errors
-    /// The database fails.
+    /// The database failed.
     pub fn unknown_drives(&mut self) -> Result<Vec<UnknownDrive>, HistoryError> {
         let started = self.dialect().date("started_at");
         let query = format!(
@@ -268,7 +267,7 @@ impl History {
     /// The number of drives.
     ///
     /// # Errors
-    /// The database fails.
+    /// The database failed.
     pub fn count_drives(&mut self) -> Result<usize, HistoryError> {
         let query = "SELECT COUNT(*) FROM drive";
         let count: i64 =
@@ -279,17 +278,17 @@ impl History {
     /// The number of runs, damaged ones included.
     ///
     /// # Errors
-    /// The database fails.
+    /// The database failed.
     pub fn count(&mut self) -> Result<i64, HistoryError> {
         self.read(async |connection| {
             sqlx::query_scalar("SELECT COUNT(*) FROM run").fetch_one(connection).await
         })
     }
 
-    /// The completed checks of a drive, the earliest first; of many, the first and the latest ones.
+    /// The completed checks of a drive, earliest first. If there are many, the first and the latest ones.
     ///
     /// # Errors
-    /// The database fails.
+    /// The database failed.
     pub fn checks(&mut self, drive: &DriveRow) -> Result<Vec<Check>, HistoryError> {
         let dialect = self.dialect();
         self.read(async |connection| {
@@ -344,7 +343,7 @@ async fn check_runs(
     query.fetch_all(connection).await?.iter().map(run_row).collect()
 }
 
-/// The metrics of the first check and of those since then.
+/// The metrics of the first check and of all checks since `since`.
 async fn check_metrics(
     connection: &mut AnyConnection,
     dialect: Dialect,
@@ -411,7 +410,7 @@ fn run_row(row: &AnyRow) -> sqlx::Result<RunRow> {
         drive: row.try_get(8)?,
         failed_ios: row.try_get::<Option<i64>, _>(9)?.unwrap_or_default(),
         problems: row.try_get::<Option<String>, _>(10)?.map_or_else(Vec::new, |problems| {
-            // Only this program writes it.
+            // Only this program writes the column.
             serde_json::from_str(&problems).unwrap_or_default()
         }),
     })

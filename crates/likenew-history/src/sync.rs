@@ -1,4 +1,4 @@
-//! Bringing the index up to date with the run folders.
+//! Updates the index from the run folders.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -14,29 +14,29 @@ use crate::dialect::Dialect;
 use crate::error::HistoryError;
 use crate::indexed_run::{IndexedRun, MetricValue, Problem, RunContent, fingerprint};
 
-/// Runs of one transaction: a kill loses the work of a second at most, and other writers wait no longer.
+/// Runs in one transaction. A kill loses at most a second of work, and other writers wait no longer.
 const BATCH: usize = 100;
-/// Rows of one statement: 12 values each, and databases take some ten thousand.
+/// Rows in one statement. A row has 12 values, and databases accept some ten thousand.
 const ROWS: usize = 100;
 
-/// What was done to bring an index up to date.
+/// What an update did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Update {
-    /// Runs that were read.
+    /// Runs read.
     pub read: usize,
-    /// Of them, damaged ones.
+    /// Damaged runs among them.
     pub damaged: usize,
-    /// Runs whose folders are gone.
+    /// Runs removed, because their folders are gone.
     pub removed: usize,
-    /// Whether this user may not write to the database, so that nothing was done.
+    /// Whether nothing was done because this user may not write to the database.
     pub is_refused: bool,
 }
 
 impl History {
-    /// Reads the folders that are not indexed yet or have changed since, and forgets those that are gone.
+    /// Indexes new and changed folders, and removes runs whose folders are gone.
     ///
     /// # Errors
-    /// The archive cannot be listed, or the database fails. A damaged run is no error, and neither is a user who only reads.
+    /// The archive cannot be listed, or the database failed; not for a damaged run or a user who may not write.
     pub fn update(&mut self) -> Result<Update, HistoryError> {
         match self.write_changes() {
             Err(HistoryError::Query { source, .. }) if is_forbidden(&source) => {
@@ -59,7 +59,7 @@ impl History {
             self.write(&runs, &[])?;
         }
         let names: BTreeSet<String> = folders.iter().map(|folder| name_of(folder)).collect();
-        // Another program may have indexed a run that began after the folders were listed.
+        // Another program may have indexed a run that started after the folders were listed.
         let is_gone = |name: &&String| !names.contains(*name) && !self.archive.root().join(name).exists();
         let gone: Vec<String> = known.keys().filter(is_gone).cloned().collect();
         update.removed = gone.len();
@@ -69,10 +69,10 @@ impl History {
         Ok(update)
     }
 
-    /// Forgets everything about this archive and reads all of it again.
+    /// Removes everything about this archive and indexes it again.
     ///
     /// # Errors
-    /// As for [`History::update`].
+    /// Those of [`History::update`].
     pub fn rebuild(&mut self) -> Result<Update, HistoryError> {
         let failed = HistoryError::query("read");
         let known = self.known().map_err(failed)?;
@@ -83,13 +83,13 @@ impl History {
         self.update()
     }
 
-    /// The indexed runs with their fingerprints; of damaged ones without.
+    /// Fingerprints of indexed runs by name; `None` for damaged ones.
     fn known(&mut self) -> sqlx::Result<BTreeMap<String, Option<String>>> {
         let name = self.name.clone();
         self.attempt(async |connection| known(connection, &name).await)
     }
 
-    /// Writes some runs and removes others, all or none of them.
+    /// Writes and removes runs in one transaction.
     fn write(&mut self, runs: &[IndexedRun], gone: &[String]) -> Result<(), HistoryError> {
         let (name, root) = (self.name.clone(), self.archive.root().display().to_string());
         let archive = name.as_str();
@@ -97,7 +97,7 @@ impl History {
         let dialect = self.dialect();
         let written = self.attempt(async |connection| {
             let mut transaction = connection.begin().await?;
-            // The first statement writes, so that this transaction waits here for others and nowhere else.
+            // The first statement takes the write lock, so that this transaction waits for others only here.
             let begun = "INSERT INTO archive (name, root) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET root = excluded.root";
             sqlx::query(begun).bind(archive).bind(root).execute(&mut *transaction).await?;
             let mut places = BTreeSet::new();
@@ -129,12 +129,12 @@ fn name_of(folder: &Path) -> String {
     folder.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// A damaged run may have been restored from a copy in a way that its fingerprint does not show.
+/// Whether a run must be indexed again. Damaged runs always are, since a restored copy may have the same fingerprint.
 fn is_stale(folder: &Path, known: &BTreeMap<String, Option<String>>) -> bool {
     known.get(&name_of(folder)).is_none_or(|known| known.as_ref() != Some(&fingerprint(folder)))
 }
 
-/// The indexed runs with their fingerprints; of damaged ones without.
+/// Fingerprints of indexed runs by name; `None` for damaged ones.
 async fn known(
     connection: &mut AnyConnection,
     archive: &str,
@@ -151,13 +151,13 @@ async fn known(
         .collect()
 }
 
-/// Where the drive of an indexed run was seen.
+/// The place at which an indexed run's drive was seen.
 async fn place_of(connection: &mut AnyConnection, archive: &str, name: &str) -> sqlx::Result<Option<String>> {
     let query = "SELECT place FROM run WHERE archive = $1 AND name = $2 AND place IS NOT NULL";
     sqlx::query_scalar(query).bind(archive).bind(name).fetch_optional(connection).await
 }
 
-/// Gives runs without a serial number the drive of their place.
+/// Assigns runs without a serial number to the drive seen at the same place.
 async fn resolve(connection: &mut AnyConnection, archive: &str, place: &str) -> sqlx::Result<()> {
     let query = "SELECT DISTINCT drive FROM run WHERE archive = $1 AND place = $2 AND serial IS NOT NULL";
     let keys: Vec<String> =
@@ -209,7 +209,7 @@ async fn put_run(
     let content = run.content.as_ref().ok();
     let text = |field: fn(&RunContent) -> &str| content.map(|content| storable(field(content)));
     let drive = content.and_then(|content| content.drive.as_ref());
-    // Those of a place are resolved when all of them are there.
+    // Runs without a serial number get their key in `resolve`, when all runs of the place are known.
     let serial = |drive: &DriveSignature| drive.serial.clone();
     let key = drive.and_then(DriveSignature::serial_key);
     sqlx::query(AssertSqlSafe(upsert))
@@ -280,7 +280,7 @@ fn bind_metric<'q>(
         .bind(metric.bytes.map(whole))
 }
 
-/// `($1, $2), ($3, $4)`.
+/// Placeholders such as `($1, $2), ($3, $4)`.
 fn placeholders(rows: usize, columns: usize) -> String {
     let row = |row: usize| {
         let marks: Vec<String> = (1..=columns).map(|column| format!("${}", row * columns + column)).collect();
@@ -289,12 +289,12 @@ fn placeholders(rows: usize, columns: usize) -> String {
     (0..rows).map(row).collect::<Vec<_>>().join(", ")
 }
 
-/// PostgreSQL's text has no zero bytes.
+/// The text without zero bytes, which PostgreSQL does not store.
 fn storable(text: &str) -> String {
     text.replace('\0', "\u{FFFD}")
 }
 
-/// No drive has more bytes, and none fails more I/Os, than a database's integer can count.
+/// The count as a database's integer, which no real drive exceeds.
 fn whole(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }

@@ -1,31 +1,31 @@
-//! Every sentence of the history that is not at a variant of [`HistoryError`](crate::HistoryError).
+//! Sentences of the history, except those at variants of [`HistoryError`](crate::HistoryError).
 
 use std::path::Path;
 
 likenew_core::sentences! {
-    /// A run that began at no time.
+    /// Why a run without a valid start date is damaged.
     pub(crate) fn no_date(folder: &Path, text: &str) =
         "{}: started_at is {text:?}, which is not a date since 1970", folder.join("machine.json").display();
 }
 
-/// What to do about a file that cannot be opened.
+/// Advice for a file that cannot be opened.
 pub(crate) const CHECK_FILE: &str =
     "move it away, and it is made again from the run folders, or name another file with --history";
-/// A database with tables that no history has.
+/// Why a database without the tables of a history is refused.
 pub(crate) const OF_ANOTHER_PROGRAM: &str = "it is the database of another program";
-/// What to do about it.
+/// Advice for such a database.
 pub(crate) const NAME_ANOTHER: &str = "name another file with --history";
-/// What to do about a server that cannot be reached.
+/// Advice for a server that cannot be reached.
 pub(crate) const CHECK_SERVER: &str = "check its address, and that the server runs and lets you in";
-/// A server with tables of an earlier version, for a user who may not change them.
+/// Advice for a user who may not migrate older tables.
 pub(crate) const NEEDS_OWNER: &str = "let a user who may change its tables run likenew history once, which makes them or brings them up to date";
-/// After another program held a file for minutes.
+/// Advice when another program has locked the file for minutes.
 pub(crate) const WAIT_FOR_FILE: &str =
     "another program holds it; try again when that has ended, or name another file with --history";
 
-/// The help texts of all metrics.
+/// Help texts of all metrics.
 pub(crate) mod metrics {
-    /// A help text with its full stop.
+    /// A help text with a full stop.
     pub(crate) fn sentence(text: &str) -> String {
         format!("{text}.")
     }
@@ -59,7 +59,7 @@ pub(crate) mod metrics {
         "1 while the metric is slower than other drives of its model are among themselves, 0 while it is not";
     pub(crate) const CHANGE_TIMESTAMP: &str = "When the last lasting change of the metric was first measured";
 
-    /// What a metric of a check is called in a sentence.
+    /// The name of a check's metric within a sentence.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub(crate) struct MetricNoun(&'static str);
 

@@ -1,4 +1,4 @@
-//! New against used: measures a drive, ages it by a recipe, and measures the same again.
+//! Measures a drive, ages it by writing, and measures it again: how much slower does use make it?
 
 mod answers;
 mod results;
@@ -91,11 +91,11 @@ impl Options for AgeOptions {
         true
     }
 
-    /// A folder gets a span and files that it consists of, and measuring a new drive must not age it.
+    /// Sets span and file size in a folder, and limits the random span: measuring must not age the drive.
     fn fit(&mut self, fitting: &mut Fitting<'_>) -> Result<(), Unfit> {
-        /// One part in this many of the span.
+        /// The random span is at most the span divided by this.
         const RANDOM_SPAN_PART: u64 = 4;
-        /// Approximate number of small files that fill a folder, all of which are open.
+        /// Most small files that fill a folder, because all of them stay open.
         const SMALL_FILES: u64 = 16_384;
         let too_little = |bytes| too_small_for("aging", bytes, RANDOM_SPAN_STEP * RANDOM_SPAN_PART);
         let (usable, small) = (fitting.usable()?, u64::from(FILE_BYTES));
@@ -125,7 +125,7 @@ impl Options for AgeOptions {
 
 /// Random spans are multiples of this.
 pub const RANDOM_SPAN_STEP: u64 = 16 << 20;
-/// The zone of applications is one part in this many of the random span.
+/// The zone of applications is the random span divided by this.
 const FILES_PART: u64 = 4;
 
 impl AgeOptions {
@@ -141,18 +141,18 @@ pub struct Age {
 }
 
 impl Age {
-    /// From the settings of a plan.
+    /// From the options of a plan.
     ///
     /// # Errors
-    /// A sentence that names the setting and what it may be.
+    /// A sentence that names the option and what it may be.
     pub fn from_options(table: &toml::Table) -> Result<Self, String> {
         Self::new(options("age", table)?)
     }
 
-    /// With these settings.
+    /// With these options.
     ///
     /// # Errors
-    /// A sentence that names the setting and what it may be.
+    /// A sentence that names the option and what it may be.
     pub fn new(options: AgeOptions) -> Result<Self, String> {
         let AgeOptions { passes, time, idle, random_span, depth, file_size, .. } = options;
         if random_span < RANDOM_SPAN_STEP
@@ -179,7 +179,7 @@ impl Age {
         Ok(Self { options })
     }
 
-    /// Every workload on this drive, in the order they run, and what it is for.
+    /// Every workload on this drive with its purpose, in the order they run.
     fn workloads(&self, evidence: &Evidence) -> Result<Vec<(Part, Workload)>, String> {
         let options = &self.options;
         let zones = ZoneLayout::lay_out(options, &evidence.geometry)?;
@@ -270,13 +270,13 @@ impl Age {
         findings
     }
 
-    /// The table of new and used; below it the idle time, and what else is a problem or open.
+    /// Adds the table of new and used; below it the idle time, and every other problem or open question.
     fn add_overview(&self, findings: &mut Findings, comparisons: &[Comparison]) {
         let known = comparisons.iter().filter(|comparison| comparison.value(Phase::New).is_some());
         let rows: Vec<wording::TableRow> = known.map(Comparison::cells).collect();
         let table = wording::table(&rows, self.has_idle(), NOTICED_PERCENT);
         findings.overview.table = (!table.rows.is_empty()).then_some(table);
-        // The summary is the first answer, and the table shows the others.
+        // The summary repeats the first answer, and the table shows these.
         let in_table = ["sequential_write", "application_score", "random_read", "sequential_read"];
         let remarks =
             findings.answers.iter().skip(1).filter(|answer| !in_table.contains(&answer.id.as_str()));
@@ -284,7 +284,7 @@ impl Age {
     }
 }
 
-/// What happens to a drive between the two measurements.
+/// How the drive is aged between the two measurements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Recipe {
     /// Every address is written once, in sequence, as in AnandTech's tables of new and used drives (2009).
@@ -292,7 +292,7 @@ pub enum Recipe {
     Fill,
     /// A fill, then random overwrites of 4 KiB.
     Overwrite,
-    /// Small files come and go, and the file system's own pages are rewritten beside them.
+    /// Small files are created and deleted, and file-system metadata is rewritten beside them.
     Churn,
 }
 

@@ -1,5 +1,5 @@
-//! How fast applications run: their published mixes of I/O, the score of these, and how it holds up under
-//! sustained writes.
+//! Replays the published I/O of applications: their speed, a score, and how the score holds up under sustained
+//! writes.
 
 mod answers;
 pub mod application;
@@ -101,7 +101,7 @@ impl Options for AppsOptions {
     }
 
     fn fit(&mut self, fitting: &mut Fitting<'_>) -> Result<(), Unfit> {
-        /// The span is one part in this many of the space.
+        /// The default span is the usable space divided by this.
         const SPAN_PART: u64 = 4;
         let usable = fitting.usable()?;
         if self.consistency && fitting.is_folder {
@@ -128,7 +128,7 @@ impl Options for AppsOptions {
 }
 
 impl AppsOptions {
-    /// All I/Os of the applications, or as many as move no more in a pass than there is, with two digits.
+    /// The share of the applications' I/Os that moves no more bytes in a pass than `space`; two digits, at most 1.
     fn scale_for(&self, space: u64) -> Result<f64, String> {
         let mut bytes: u64 = self.custom.iter().map(Application::bytes).sum();
         for name in &self.applications {
@@ -165,7 +165,7 @@ impl AppsOptions {
         check_multiple("file_size", *file_size, 1 << 20)
     }
 
-    /// The applications to replay, each once.
+    /// The applications to replay, without repeats.
     pub fn all(&self) -> Result<Vec<Application>, String> {
         let mut applications: Vec<Application> = Vec::new();
         for name in &self.applications {
@@ -194,7 +194,7 @@ pub struct Apps {
 }
 
 impl Apps {
-    /// From the settings of a plan.
+    /// From the options of a plan.
     ///
     /// # Errors
     /// A sentence that names the option and what it may be.
@@ -212,7 +212,7 @@ impl Apps {
         Ok(Self { options, applications })
     }
 
-    /// Bytes of address space that are written for consistency.
+    /// Bytes of address space for the writing phases.
     fn writing_span(&self, geometry: &Geometry) -> Result<u64, String> {
         if !geometry.writable {
             return Err(wording::target_is_read_only());
@@ -251,7 +251,7 @@ impl Procedure for Apps {
         let AppsOptions { span, data, scale, time, think, passes, consistency, .. } = self.options;
         let geometry = &steps.evidence().geometry;
         let writing_span = self.writing_span(geometry)?;
-        // Every test is the same.
+        // All tests run the same workloads.
         let stage = Stage::new(&(0..span), geometry, data);
         let amount = Amount { scale, time: Some(time), thinks: think };
         let played: Vec<Vec<Workload>> =
@@ -315,7 +315,7 @@ impl Apps {
         Ok(())
     }
 
-    /// Every application once, with its workloads, which are named by their depth if there are several.
+    /// Replays every application once; names its workloads by their depth if there are several.
     fn test(
         &self,
         steps: &mut Steps<'_>,

@@ -1,4 +1,4 @@
-//! The familiar table: sequential and random, deep and shallow, reads and writes, every pass kept.
+//! The table that most benchmarks show: sequential and random, deep and shallow queues, reads and writes.
 
 mod wording;
 
@@ -96,7 +96,7 @@ impl Default for BenchOptions {
 }
 
 impl BenchOptions {
-    /// The options that an advised command leaves out; without `precise` it always names its passes.
+    /// The options that an advised command leaves out. Without `precise`, it always names its passes.
     fn usual(&self) -> Self {
         let defaults = Self::default();
         let passes = if self.precise.is_some() { defaults.passes } else { 0 };
@@ -115,16 +115,15 @@ impl Options for BenchOptions {
 
 /// The span is at least this: the largest block times the deepest queue.
 pub const SPAN_MIN: u64 = 8 << 20;
-/// Ratio of the fastest pass to the slowest from which a test is called unsteady. Chosen.
+/// Ratio of the fastest pass to the slowest from which a test is unsteady. Chosen.
 const UNSTEADY_RATIO: f64 = 1.25;
-/// Share of its span that a pass must cover, or it was cut short. Chosen: the rest is rounding to whole
-/// blocks.
+/// Share of its span that a pass must cover, or it counts as cut short. Chosen: the rest is rounding to whole blocks.
 const COVERAGE_MIN: f64 = 0.99;
 
-/// Durable writes go through so many bytes at most, as those of suits do by default.
+/// Most bytes of address space for durable writes, as suits takes by default.
 const COMMIT_SPAN_MAX: u64 = 64 << 20;
 
-/// Queue depth from which sequential speeds are those that makers rate: CrystalDiskMark's SEQ1M Q8T1.
+/// Queue depth from which sequential speeds compare with rated ones, as in CrystalDiskMark's SEQ1M Q8T1.
 const DEEP: u32 = 8;
 
 /// The procedure.
@@ -133,7 +132,7 @@ pub struct Bench {
 }
 
 impl Bench {
-    /// From the settings of a plan.
+    /// From the options of a plan.
     ///
     /// # Errors
     /// A sentence that names the option and what it may be.
@@ -178,13 +177,13 @@ impl Bench {
 
     fn is_enough(&self, passes: &[&Segment]) -> bool {
         let Some(goal) = self.goal() else { return passes.len() >= self.options.passes as usize };
-        // A failed pass counts as one, and says nothing of the precision of the others.
+        // A failed pass counts as a pass, but has no speed.
         let speeds: Vec<f64> = passes.iter().filter_map(|segment| segment.bytes_per_s()).collect();
         let is_precise = || precision(&speeds, &goal) != Precision::More;
         passes.len() >= goal.passes_min && (is_precise() || passes.len() >= goal.passes_max)
     }
 
-    /// The next pass of a test. Passes that are repeated until they agree are short, and go through the span
+    /// The next pass of a test. Passes that repeat until their mean is precise are short, and go through the span
     /// piece by piece.
     fn pass(&self, test: &Test, op: Mix, done: usize) -> Workload {
         let BenchOptions { span, time, passes, data, .. } = self.options;
@@ -200,8 +199,7 @@ impl Bench {
     }
 }
 
-/// Bytes of one of the short passes: a sixteenth of the span, or the next larger part of it that consists of
-/// whole blocks.
+/// Bytes of a short pass: a sixteenth of the span, or the next larger part that consists of whole blocks.
 fn piece(span: u64) -> u64 {
     const PIECES: u64 = 16;
     (1..=PIECES)
@@ -211,7 +209,7 @@ fn piece(span: u64) -> u64 {
         .unwrap_or(span)
 }
 
-/// Each of them takes at most this part of the time of a whole pass.
+/// Time limit of a whole pass over that of a short one.
 const PIECE_TIME_PART: u64 = 5;
 
 impl Procedure for Bench {
@@ -243,13 +241,13 @@ impl Procedure for Bench {
     }
 }
 
-/// A line of the table, and the passes that were made of it.
+/// A line of the table and its passes.
 type MeasuredTest<'a> = (Mix, &'static Test, Vec<&'a Segment>);
-/// The same of durable writes.
+/// A test of durable writes and its passes.
 type MeasuredCommits<'a> = (CommitTest, Vec<&'a Segment>);
 
 impl Bench {
-    /// Where it may write, it writes the span once; then it goes through the table, with all passes of a test together.
+    /// Writes the span once, if it may; then goes through the table, with all passes of a test together.
     fn measure<'a>(&self, steps: &mut Steps<'a>, measured: &mut Vec<MeasuredTest<'a>>) -> Result<(), Ended> {
         let BenchOptions { span, idle, data, .. } = self.options;
         if steps.evidence().identity.kind != TargetKind::Simulated {
@@ -269,7 +267,7 @@ impl Bench {
         Ok(())
     }
 
-    /// Where plain writes are tested: writes that are durable one by one, of one program and of several.
+    /// If plain writes are tested: writes that are durable one by one, of one writer and of several.
     fn measure_commits<'a>(
         &self,
         steps: &mut Steps<'a>,
@@ -335,7 +333,7 @@ impl Bench {
     }
 }
 
-/// What the summary names: the first test and the last, each with all of its operations.
+/// The speeds that the summary names: of the first test and the last, each with all of its operations.
 fn headline<'a>(lines: &[ResultLine<'a>]) -> Vec<(&'a Test, Vec<wording::OpSpeed>)> {
     let mut tests = vec![lines[0].test, lines[lines.len() - 1].test];
     tests.dedup();
@@ -384,7 +382,7 @@ impl Bench {
         let limit = Share(UNSTEADY_RATIO - 1.0);
         let answer =
             wording::passes_disagree(unsteady.len(), lines.len(), limit, (&worst.name(), passes.0, passes.1));
-        // The answer itself names a single one.
+        // The answer itself names the test if only one is unsteady.
         unsteady.iter().filter(|_| unsteady.len() > 1).fold(answer, |answer, line| {
             let (slowest, fastest) = (Rate(line.slowest()), Rate(line.fastest()));
             answer.with_evidence(wording::unsteady_test(&line.name(), slowest, fastest))
@@ -413,8 +411,7 @@ impl Bench {
         answer.action(rerun(evidence, again).action(id, why))
     }
 
-    /// Reports that the time of a pass was too short for its span: a large span then shows only a drive's
-    /// cache.
+    /// Reports passes that were too short for their span: of a large span, they may show only the drive's cache.
     fn coverage(&self, lines: &[ResultLine<'_>]) -> Option<Answer> {
         let sequential: Vec<&ResultLine<'_>> = lines.iter().filter(|line| !line.test.random).collect();
         let is_cut = |line: &&&ResultLine<'_>| {
@@ -440,9 +437,9 @@ fn rerun(evidence: &Evidence, options: BenchOptions) -> Rerun {
     Rerun::new(evidence, &arguments(&options, &options.usual()), Bench::new(options.clone()))
 }
 
-/// Factor on the expected number of passes, because passes vary and more may be needed. Chosen.
+/// Factor on the expected number of passes, because passes vary. Chosen.
 const MARGIN: f64 = 1.5;
-/// Passes that vary too much should be this many times as long. Chosen.
+/// Factor on the time of passes that vary too much. Chosen.
 const LONGER: u64 = 4;
 
 /// One line of the table: a test, an operation, and all its passes.
@@ -454,7 +451,7 @@ struct ResultLine<'a> {
     numbers: Vec<usize>,
     /// Mean of the passes, in bytes a second.
     speed: Estimate,
-    /// Whether its interval is as narrow as asked for.
+    /// Whether its interval is as narrow as `precise` asks.
     is_precise: bool,
 }
 
@@ -483,7 +480,7 @@ impl<'a> ResultLine<'a> {
         format!("{} {}", self.test, self.op)
     }
 
-    /// What makers rate, or reviews measure, in the same way: sequential I/O with a deep queue, and 4 KiB one by one.
+    /// The rated or reviewed figure that is measured alike: sequential with a deep queue, or 4 KiB at QD1.
     fn figure(&self) -> Option<Figure> {
         let Test { random, block, depth, threads } = *self.test;
         match (random, depth * threads, block, self.op) {
@@ -495,7 +492,7 @@ impl<'a> ResultLine<'a> {
         }
     }
 
-    /// The middle of what new drives of its class reach, with what four of five do, as this test is counted.
+    /// The median of what new drives of its class reach, and the range of four in five of them, in bytes a second.
     fn usual_row(&self, usual: &Usual) -> Row {
         let bytes = match usual.figure {
             Figure::Read | Figure::Write => 1.0,
@@ -541,7 +538,7 @@ impl<'a> ResultLine<'a> {
         maximum(&self.passes.speeds).expect("a line has a pass")
     }
 
-    /// Whether a pass ran into its time limit; a pass with failed I/Os covers less than its span as well.
+    /// Whether a pass ran into its time limit; failed I/Os also make a pass cover less than its span.
     fn reached_time(&self, time: Nanos) -> bool {
         self.passes.segments.iter().any(|segment| segment.elapsed() >= time)
     }

@@ -1,5 +1,5 @@
-//! How much of a speed is RAM: the same I/O past the page cache, through it and to nowhere, compared with the
-//! device counters.
+//! Tells RAM from drive: measures the same I/O past the page cache, through it and to nowhere, and compares the bytes
+//! with the device counters.
 
 mod answers;
 mod levels;
@@ -43,7 +43,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
 #[command(next_help_heading = "Test", mut_arg("depth", |depth| depth.help(wording::DEPTHS)))]
 #[serde(deny_unknown_fields, default)]
 pub struct CacheOptions {
-    // A comment for documentation would become that of the command.
+    // A doc comment here would become the command's.
     #[allow(missing_docs, reason = "it is part of the command line alone")]
     #[command(flatten)]
     #[serde(skip)]
@@ -96,7 +96,7 @@ impl Options for CacheOptions {
 }
 
 impl CacheOptions {
-    /// The options of the command line that differ from its defaults; `capacity` bounds the usual span.
+    /// The options that differ from their defaults, as a command line; `capacity` bounds the default span.
     fn arguments(&self, capacity: u64) -> String {
         let defaults = Self::default();
         let defaults = Self { span: defaults.span.min(capacity), ..defaults };
@@ -111,10 +111,10 @@ const BLOCK_MAX: u64 = 64 << 20;
 /// Longest time of a test. Chosen: longer is a mistake.
 const DAY: Nanos = Nanos::from_secs(86_400);
 
-/// Time of I/O that goes nowhere. Chosen: it is steady, so this is long enough.
+/// Time of a test without a drive. Chosen: its speed is steady, so this is long enough.
 const NULL_TIME: Nanos = Nanos::from_millis(100);
-/// Random I/O moves one part in this many of the span, so that only one in 32 repeats an address and a first
-/// read is really the first.
+/// Random I/O moves the span divided by this, so that only one in 32 repeats an address and a first read is really
+/// the first.
 const RANDOM_PART: u64 = 16;
 
 /// The procedure.
@@ -123,7 +123,7 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// From the settings of a plan.
+    /// From the options of a plan.
     ///
     /// # Errors
     /// A sentence that names the option and what it may be.
@@ -195,7 +195,7 @@ impl Procedure for Cache {
 }
 
 impl Cache {
-    /// Where it may write, it writes the span once; then each pass goes through the patterns, and each pattern through all levels.
+    /// Writes the span once, if it may; then each pass takes the patterns in turn, each through all levels.
     fn measure<'a>(&self, steps: &mut Steps<'a>, passes: &mut Vec<Pass<'a>>) -> Result<(), Ended> {
         let CacheOptions { ref tests, span, data, .. } = self.options;
         let geometry = &steps.evidence().geometry;
@@ -225,7 +225,7 @@ impl Cache {
         Ok(())
     }
 
-    /// `read_bytes` is what the workload before it has read.
+    /// `read_bytes`: bytes that the workload before it read.
     fn workload(&self, number: u32, test: Test, level: Level, op: Op, read_bytes: u64) -> Workload {
         let CacheOptions { span, time, data, passes, .. } = self.options;
         let region = Region::bytes(0..span);
@@ -285,8 +285,8 @@ impl Cache {
     }
 }
 
-/// What each pass measures of a pattern. On a virtual clock likenew costs no time, so there is no limit of its own to measure; a
-/// read-only target has no writes.
+/// What each pass measures for a pattern. In virtual time likenew itself takes no time, so its limit is not measured;
+/// a read-only target has no writes.
 fn cells(geometry: &Geometry) -> Vec<(Level, Op)> {
     let is_measured = |(level, op): &(Level, Op)| {
         (*level != Level::Null || geometry.clock == Clock::Wall) && (*op == Op::Read || geometry.writable)
@@ -294,8 +294,8 @@ fn cells(geometry: &Geometry) -> Vec<(Level, Op)> {
     Level::OF_A_PASS.into_iter().filter(is_measured).collect()
 }
 
-/// The table of levels, of each pattern and operation nearest to the drive last, and below the summary whatever else is a problem or open.
-/// Where I/Os failed, only direct I/O is a speed of the drive.
+/// Adds the table of levels, with the one nearest to the drive last; below the summary, every other problem or open
+/// question. If I/Os failed, only direct I/O is a speed of the drive.
 fn add_overview(findings: &mut Findings, levels: &Levels<'_>, is_failing: bool) {
     let is_drawn = |measured: &&MeasuredLevel<'_>| match measured.level {
         Level::Null => false,
@@ -317,7 +317,7 @@ fn add_overview(findings: &mut Findings, levels: &Levels<'_>, is_failing: bool) 
         return;
     }
     findings.overview.table = Some(table);
-    // Open questions of RAM are settled by nothing where I/Os failed, and all at once by more passes.
+    // Open questions about RAM are left out: after failed I/Os nothing settles them; after one pass, more passes do.
     let is_about_ram =
         |answer: &Answer| answer.standing == Standing::Unknown && wording::is_about_ram(answer);
     let is_one_pass = levels.are_of_one_pass();

@@ -1,4 +1,4 @@
-//! Writes that a program waits for until they are durable, one after the other, by one writer or several.
+//! Durable writes, as databases commit: a writer waits for each one before the next. For bench and suits.
 
 use std::ops::Range;
 
@@ -16,11 +16,11 @@ use likenew_procedure_support::rows::{Columns as _, LatencyColumns};
 use likenew_procedure_support::wording::cell;
 use serde::{Deserialize, Serialize};
 
-/// Bytes of a write where nobody says otherwise: a page of PostgreSQL.
+/// Bytes of a write by default: a page of PostgreSQL.
 pub const BLOCK: u32 = 8 << 10;
-/// Commits of a pass at most: enough for its p99.9, and 40 MiB at 8 KiB.
+/// Most commits of a pass: enough for its p99.9, and 40 MiB at 8 KiB.
 pub const COMMITS_MAX: u64 = 5000;
-/// Writers of a group commit where nobody says otherwise.
+/// Writers of a group commit by default.
 pub const WRITERS: u32 = 8;
 
 /// How a write becomes durable.
@@ -48,7 +48,7 @@ impl CommitBy {
         }
     }
 
-    /// The same in words.
+    /// What a program waits for, in words.
     pub fn wait(self) -> &'static str {
         match self {
             Self::Fdatasync => "flush",
@@ -70,7 +70,7 @@ impl CommitBy {
 pub struct CommitTest {
     /// How each becomes durable.
     pub by: CommitBy,
-    /// Programs that each write a block after the one before and wait.
+    /// Programs that each write block after block, and wait for each to become durable.
     pub writers: u32,
     /// Bytes of each write.
     pub block: u32,
@@ -83,7 +83,7 @@ impl CommitTest {
         format!("{} {} T{} write", self.by.call(), size.trim_end_matches("iB"), self.writers)
     }
 
-    /// To a file as databases do it, through the page cache.
+    /// The workload. A file is written through the page cache, as databases do it.
     pub fn workload(&self, name: String, kind: TargetKind, region: Range<u64>, until: Until) -> Workload {
         let place = AccessPattern::Sequential(Region::bytes(region));
         let stream = Stream::closed(Mix::Only(Op::Write), self.block, place, 1, DataClass::Random);
@@ -100,22 +100,21 @@ impl CommitTest {
     }
 }
 
-/// What one kind of commit reached.
+/// The results of one kind of commit.
 pub struct Commits {
-    /// Which.
+    /// The kind of commit.
     pub test: CommitTest,
     /// Commits a second, of all writers.
     pub rate: Estimate,
-    /// In nanoseconds: the 99th percentile of writes, and that of flushes, which on a device follow a write that reached the drive.
-    /// A commit's own is at most the sum.
+    /// In nanoseconds: p99 of writes plus p99 of flushes. At least 98 of 100 commits take no longer.
     pub p99: Estimate,
-    /// Writes that are not durable yet when they end.
+    /// Writes that are not durable before a flush; `None` if they are durable when they end.
     pub write: Option<Tally>,
-    /// What is waited for until they are.
+    /// The flushes, or the writes that are durable when they end.
     pub wait: Tally,
 }
 
-/// The quantile that most programs state their needs for, in 0..1.
+/// The quantile for which most programs publish their needs, in 0..1.
 pub const P99: f64 = 0.99;
 
 impl Commits {

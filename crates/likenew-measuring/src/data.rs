@@ -1,4 +1,4 @@
-//! Speed by how compressible the data is, and what that means for a user's files.
+//! Measures speed by how compressible the data is, and what that means for a user's files.
 
 mod curve;
 pub mod files;
@@ -68,7 +68,7 @@ pub struct TestArguments {
 }
 
 impl TestArguments {
-    /// A test of each pattern; what was not chosen is as in `defaults`.
+    /// A test for each pattern; what the user did not choose comes from `defaults`.
     pub(crate) fn tests(&self, defaults: &[Test]) -> Result<Vec<Test>, String> {
         let Self { pattern: patterns, block: blocks, depth: depths } = self;
         for (name, count) in [("block", blocks.len()), ("depth", depths.len())] {
@@ -101,7 +101,7 @@ pub struct DataOptions {
     /// Operations: write, read
     #[arg(long = "op", value_delimiter = ',', default_value = "write,read", value_parser = read_or_write, value_name = "OP,..")]
     pub ops: Vec<Op>,
-    // A comment for documentation would become that of the command.
+    // A doc comment here would become the command's.
     #[allow(missing_docs, reason = "it is part of the command line alone")]
     #[command(flatten)]
     #[serde(skip)]
@@ -175,8 +175,8 @@ fn read_or_write(text: &str) -> Result<Op, String> {
 }
 
 impl DataOptions {
-    /// The options of the command line that differ from its defaults; `capacity` bounds the usual span. The rated speeds
-    /// of a simulated drive are known without them.
+    /// The options that differ from their defaults, as a command line; `capacity` bounds the default span. The rated
+    /// speeds of a simulated drive are known without them.
     fn arguments(&self, capacity: u64, is_simulated: bool) -> String {
         let defaults = Self::default();
         let defaults = Self { span: defaults.span.min(capacity), ..defaults };
@@ -193,7 +193,7 @@ impl DataOptions {
     }
 }
 
-/// `550MB`, as the command line takes a rate, or the bytes where it is no whole number of those.
+/// A rate for the command line: `550MB`, or plain bytes if it is not a whole number of MB.
 fn exact_rate(bytes_per_s: u64) -> String {
     const MEGABYTE: u64 = 1_000_000;
     if bytes_per_s.is_multiple_of(MEGABYTE) {
@@ -202,7 +202,7 @@ fn exact_rate(bytes_per_s: u64) -> String {
     bytes_per_s.to_string()
 }
 
-/// Patterns, blocks and depths of tests where they differ from the usual ones.
+/// Patterns, blocks and depths of tests that differ from the defaults, as a command line.
 pub(crate) fn test_arguments(tests: &[Test], defaults: &[Test]) -> String {
     let patterns = |tests: &[Test]| tests.iter().map(|test| test.pattern).collect::<Vec<Pattern>>();
     let default_of = |test: &Test| defaults.iter().find(|default| default.pattern == test.pattern);
@@ -235,7 +235,7 @@ pub struct Data {
 }
 
 impl Data {
-    /// From the settings of a plan.
+    /// From the options of a plan.
     ///
     /// # Errors
     /// A sentence that names the option and what it may be.
@@ -338,8 +338,8 @@ impl Procedure for Data {
 }
 
 impl Data {
-    /// First each step's part of the span is written once with its class of data. Then come the passes. In each of them every test and
-    /// operation visits all steps, in the order of the pass.
+    /// Writes each step's part of the span once with its class of data. In each pass, every test and operation then
+    /// visits all steps, in the order of the pass.
     fn measure(&self, steps: &mut Steps<'_>, curves: &mut [(Test, Op, Vec<Pass>)]) -> Result<(), Ended> {
         let options = &self.options;
         for step in 0..options.steps {
@@ -364,7 +364,7 @@ impl Data {
         let files = self.options.files.as_ref();
         let mut conclusions: Vec<(&Curve, Conclusion)> =
             curves.iter().map(|curve| (curve, Conclusion::from_curve(curve))).collect();
-        // Significant ones first, then open ones.
+        // Significant conclusions first, then open ones.
         conclusions.sort_by_key(|(_, conclusion)| (!conclusion.is_significant(), !conclusion.is_open()));
         let expected: Vec<ExpectedSpeed> = files
             .into_iter()
@@ -391,7 +391,7 @@ impl Data {
     }
 }
 
-/// The first answer in a sentence and, if the data matters, what that means for the files.
+/// The first answer as a sentence and, if the data matters, what that means for the files.
 fn summary(
     answers: &[Answer],
     conclusions: &[(&Curve, Conclusion)],
@@ -435,13 +435,13 @@ fn summary(
     }
 }
 
-/// Whether every step was measured once.
+/// Whether every step was measured only once.
 fn is_one_pass(conclusions: &[(&Curve, Conclusion)]) -> bool {
     conclusions.iter().all(|(curve, _)| curve.steps[0].values().len() < 2)
 }
 
 impl Data {
-    /// The same run with changed options; what the files of the folder compress to needs no second reading.
+    /// The same run with changed options, without reading the user's files again.
     fn rerun(&self, evidence: &Evidence, change: &dyn Fn(&mut DataOptions)) -> Rerun {
         let mut options = DataOptions { files: None, ..self.options.clone() };
         change(&mut options);
@@ -450,7 +450,7 @@ impl Data {
         Rerun::new(evidence, &arguments, Self::new(options.clone()))
     }
 
-    /// Zeros against random data, and below the summary whatever else is a problem or open.
+    /// Adds the table of zeros and random data; below the summary, every other problem or open question.
     fn add_overview(&self, findings: &mut Findings, curves: &[Curve], expected: &[ExpectedSpeed]) {
         let files = self.options.files.as_ref();
         let overview = &mut findings.overview;
@@ -465,7 +465,7 @@ impl Data {
             overview.table = Some(wording::table(rows, !expected.is_empty()));
             overview.series = Some("compressibility".into());
         }
-        // The summary says of all open tests at once that they are open, and the table has their numbers.
+        // Open tests are left out: the summary says once that they are open, and the table has their numbers.
         let open: Vec<String> = curves.iter().map(|curve| curve.subject().id()).collect();
         let is_remark = |answer: &&Answer| match answer.standing {
             Standing::Problem => true,
@@ -569,13 +569,13 @@ impl DataOptions {
         steps as usize * (1 + passes as usize * tests.len() * ops.len() * of_each)
     }
 
-    /// The steps in the order of a pass, counted from 1. It is drawn: complete blocks in random order (Fisher, "The Design of
-    /// Experiments", 1935), so that changes over time are not taken for compressibility. Every second pass reverses the order of the
-    /// one before it: between the two a steady drift cancels.
+    /// The steps in the order of a pass, counted from 1. Complete blocks in random order keep changes over time from
+    /// looking like compressibility (Fisher, "The Design of Experiments", 1935). Every second pass reverses the one
+    /// before it, so that a steady drift cancels.
     fn order(&self, plan: &Plan, pass: u32) -> Vec<u32> {
         let pair = (pass - 1) / 2;
         let mut order: Vec<u32> = (0..self.steps).collect();
-        // Workloads take the seeds from the bottom, so orders take them from the top.
+        // Workloads take seeds from 0 up, so orders take them from the top down.
         let seed = plan.seed_of(usize::MAX - 1 - pair as usize);
         order.shuffle(&mut Xoshiro256PlusPlus::seed_from_u64(seed));
         if pass.is_multiple_of(2) {

@@ -1,5 +1,5 @@
-//! Loops a benchmark over a drive until it was written many times over: knees, steady state, and the share of
-//! the best speed that is left.
+//! Writes a drive many times over: where its speed changes, whether it becomes steady, and what is left of the best
+//! speed. The writes are a looped benchmark or a test of SNIA's specification.
 
 mod levels;
 pub mod loop_test;
@@ -18,19 +18,19 @@ use loop_test::{LoopOptions, LoopTest};
 use snia::{Snia, SniaOptions, SniaTest};
 pub use wording::DESCRIPTOR;
 
-/// The settings, by test.
+/// The options, by test.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "test", rename_all = "kebab-case")]
 pub enum EndureOptions {
     /// A benchmark on one file after the other.
     Loop(LoopOptions),
-    /// The specification's IOPS test.
+    /// SNIA's IOPS test.
     SniaIops(SniaOptions),
-    /// The specification's throughput test.
+    /// SNIA's throughput test.
     SniaThroughput(SniaOptions),
-    /// The specification's latency test.
+    /// SNIA's latency test.
     SniaLatency(SniaOptions),
-    /// The specification's write saturation test.
+    /// SNIA's write saturation test.
     SniaWsat(SniaOptions),
 }
 
@@ -45,20 +45,20 @@ enum Test {
 }
 
 impl Endure {
-    /// From the settings of a plan. A plan that names no test is a loop.
+    /// From the options of a plan. A plan that names no test is a loop.
     ///
     /// # Errors
-    /// A sentence that names the setting and what it may be.
+    /// A sentence that names the option and what it may be.
     pub fn from_options(table: &toml::Table) -> Result<Self, String> {
         let mut table = table.clone();
         table.entry("test").or_insert_with(|| "loop".into());
         Self::new(options("endure", &table)?)
     }
 
-    /// With these settings.
+    /// With these options.
     ///
     /// # Errors
-    /// A sentence that names the setting and what it may be.
+    /// A sentence that names the option and what it may be.
     pub fn new(options: EndureOptions) -> Result<Self, String> {
         let (test, options) = match options {
             EndureOptions::Loop(options) => return Ok(Self { test: Test::Loop(LoopTest::new(options)?) }),
@@ -102,7 +102,7 @@ impl Procedure for Endure {
 pub enum Extent {
     /// Bytes.
     Bytes(u64),
-    /// Percent of everything.
+    /// Percent of the address space.
     Percent(f64),
 }
 

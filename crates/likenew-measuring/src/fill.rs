@@ -1,5 +1,5 @@
-//! Writes the free space file by file: the speed of each file, the stalls, the pattern of the speeds, and
-//! whether writing it again restores anything.
+//! Writes the free space file by file: the speed of each file, stalls, the pattern of the speeds, and whether writing
+//! everything again restores speed.
 
 mod pass;
 mod wording;
@@ -90,7 +90,7 @@ impl Options for FillOptions {
         true
     }
 
-    /// Files that fill the space, or one of whole parts of whole blocks.
+    /// Sizes the files so that they fill the space; a single file has whole parts of whole blocks.
     fn fit(&mut self, fitting: &mut Fitting<'_>) -> Result<(), Unfit> {
         check_block(self.block)?;
         if self.from > 0 && fitting.is_folder {
@@ -126,19 +126,21 @@ impl Options for FillOptions {
     }
 }
 
-/// Unless told otherwise, a space is filled with this many files at most, of this many bytes at least.
+/// Most files by default.
 const FILES_USUAL: u64 = 1000;
+/// Fewest bytes of a file by default.
 const FILE_BYTES_LEAST: u64 = 16 << 20;
-/// Files or parts that tell one speed from two, and the fewest that can.
+/// Files or parts that tell one speed from two.
 const PARTS_TO_DECIDE: u32 = 100;
+/// Fewest files or parts that can tell one speed from two.
 const PARTS_LEAST: u32 = 10;
 
 impl FillOptions {
-    /// The options of the command line that differ from its defaults on a space of `capacity` bytes.
+    /// The options that differ from their defaults on a target of `capacity` bytes, as a command line.
     fn arguments(&self, capacity: u64) -> String {
         let space = capacity.saturating_sub(self.from);
         let usual_parts = (space / FILE_BYTES_LEAST).clamp(1, FILES_USUAL) as u32;
-        // What a division into whole blocks leaves over is less than a block for each file.
+        // Rounding to whole blocks leaves less than a block over for each file or part.
         let parts = u64::from(self.files.max(self.parts));
         let left_over = space.saturating_sub(u64::from(self.files) * self.file_size);
         let file_size = if left_over < parts * self.block { self.file_size } else { 0 };
@@ -150,10 +152,9 @@ impl FillOptions {
     }
 }
 
-/// A plan with more workloads than this is taken for endless.
+/// Most files or parts of a plan; one with more is taken for endless.
 const FILES_MAX: u32 = 20_000;
-/// Latency over the typical one of the same file's writes, as a ratio, from which an I/O stalled (our
-/// choice).
+/// Ratio of a latency to the typical one of the same file's writes from which an I/O stalled. Chosen.
 const STALL_FACTOR: f64 = 10.0;
 
 /// The procedure.
@@ -162,18 +163,18 @@ pub struct Fill {
 }
 
 impl Fill {
-    /// From the settings of a plan.
+    /// From the options of a plan.
     ///
     /// # Errors
-    /// A sentence that names the setting and what it may be.
+    /// A sentence that names the option and what it may be.
     pub fn from_options(table: &toml::Table) -> Result<Self, String> {
         Self::new(options("fill", table)?)
     }
 
-    /// With these settings.
+    /// With these options.
     ///
     /// # Errors
-    /// A sentence that names the setting and what it may be.
+    /// A sentence that names the option and what it may be.
     pub fn new(options: FillOptions) -> Result<Self, String> {
         let FillOptions { files, block, file_size, from, .. } = options;
         check_range("files", files, 1..=FILES_MAX)?;
@@ -219,7 +220,7 @@ impl Fill {
         if self.options.parts > 1 { Unit::Part } else { Unit::File }
     }
 
-    /// Bytes of each of them.
+    /// Bytes of each file or part.
     fn part_bytes(&self) -> u64 {
         self.options.file_size / u64::from(self.options.parts)
     }
@@ -358,13 +359,13 @@ impl Fill {
         answers
     }
 
-    /// The same run with so many passes.
+    /// The same run with this many passes.
     fn with_passes(&self, evidence: &Evidence, passes: Repeat) -> Rerun {
         Self::rerun(evidence, FillOptions { passes, ..self.options.clone() })
     }
 
-    /// The same space in so many files or parts that one speed can be told from two: fewer where a block each would not
-    /// fit into it; with their number.
+    /// The same space in enough files or parts to tell one speed from two, with their number; fewer if each could not
+    /// hold a block.
     fn more_parts(&self, evidence: &Evidence) -> Option<(u32, Rerun)> {
         let options = &self.options;
         let number = (self.bytes() / options.block).min(PARTS_TO_DECIDE.into()) as u32;
@@ -382,12 +383,12 @@ impl Fill {
         Some((number, Self::rerun(evidence, again)))
     }
 
-    /// The same run until its speed settles, which takes a pass more than were made.
+    /// The same run until its speed settles, which takes at least one more pass.
     fn until_steady(&self, passes: usize, evidence: &Evidence) -> Rerun {
         let passes = Repeat::Times((passes as u32).saturating_add(1).min(Repeat::TIMES_MAX));
         let (again, least) = (Repeat::UntilSteady, FillOptions { passes, ..self.options.clone() });
         let again = FillOptions { passes: again, ..self.options.clone() };
-        // A dry run settles at once, as all of its passes are alike.
+        // The cost is that of one more pass: in a dry run all passes are alike, so that it settles at once.
         Rerun::new(evidence, &again.arguments(evidence.geometry.capacity), Self::new(least))
     }
 
@@ -395,7 +396,7 @@ impl Fill {
         Rerun::new(evidence, &options.arguments(evidence.geometry.capacity), Self::new(options.clone()))
     }
 
-    /// What was not written or read back when the run ended.
+    /// The answer about what was not written or read back when the run ended.
     fn remainder(&self, passes: &[Pass<'_>], read: Option<&Pass<'_>>) -> Option<Answer> {
         let (count, unit) = (self.count(), self.unit());
         let moved = |pass: &Pass<'_>| pass.speeds(self.part_bytes()).len();
@@ -436,7 +437,7 @@ impl Repeat {
     /// A drive that has not settled by then never does.
     pub const TIMES_MAX: u32 = 10;
 
-    /// Whether this many passes were enough, from the speeds in bytes a second of those that measured any.
+    /// Whether this many passes were enough; `speeds`: of those that measured one, in bytes a second.
     pub(crate) fn is_enough(self, passes: usize, speeds: &[f64]) -> bool {
         match self {
             Self::Times(times) => passes >= times as usize,

@@ -1,4 +1,4 @@
-//! Replays the I/O of programs from a trace, and compares how long they would wait on this drive.
+//! Replays the I/O of programs from a trace, and compares how long they waited then and wait on this drive.
 
 mod answers;
 mod pass;
@@ -29,9 +29,9 @@ use answers::ReplayInput;
 use pass::{Pass, passes};
 pub use wording::DESCRIPTOR;
 
-/// Longer reads and writes than this are split …
+/// Longer reads and writes than this are split.
 const LENGTH_MAX: u64 = 1 << 20;
-/// … and buffers are at least this long.
+/// Buffers are at least this long.
 const LENGTH_MIN: u64 = 64 << 10;
 /// Default length of a folder's file.
 const SPAN_USUAL: u64 = 1 << 30;
@@ -42,7 +42,7 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// From the settings of a plan.
+    /// From the options of a plan.
     ///
     /// # Errors
     /// A sentence that names the option and what it may be.
@@ -99,7 +99,7 @@ impl Replay {
         let prepares = timing == ReplayTiming::Prepare;
         let moved = summary.read_bytes.saturating_add(if reads_only { 0 } else { summary.written_bytes });
         let expected = if prepares {
-            // Most addresses are written several times: this is the upper bound.
+            // The upper bound, because most addresses are written several times.
             let bytes = span.unwrap_or(capacity);
             let ends = 2 * ReplaySpec::prepared_part(bytes, geometry.block);
             let widened = summary.replayed_ios(reads_only).saturating_mul(ends);
@@ -258,7 +258,7 @@ pub struct ReplayOptions {
 }
 
 impl Default for ReplayOptions {
-    /// Of no trace yet.
+    /// Options without a trace yet.
     fn default() -> Self {
         Self { trace: String::new(), ..typed(["--trace", "none"]) }
     }
@@ -299,7 +299,7 @@ pub enum ReplayMode {
     Fast,
     /// At the recorded times.
     Timed,
-    /// As long after the I/Os that had ended before them as recorded.
+    /// As long as recorded after the I/Os that had ended before them.
     #[default]
     Dependent,
 }
@@ -333,7 +333,7 @@ serde_as_text!(ReplayMode);
 pub struct TraceSummary {
     /// Digest of the file's bytes, which shows if the file is replaced.
     pub digest: String,
-    /// I/Os of each kind.
+    /// I/Os that read.
     pub reads: u64,
     /// I/Os that write.
     pub writes: u64,
@@ -371,11 +371,11 @@ pub struct TraceSummary {
     pub applications: Vec<String>,
 }
 
-/// No recording has more of anything, in I/Os or bytes: 1 EiB, as the most that a run may count.
+/// Most I/Os or bytes of a trace: 1 EiB, the most that a run may count.
 const COUNT_MAX: u64 = 1 << 60;
 
 impl TraceSummary {
-    /// Sums of its counts fit.
+    /// Whether the sums of its counts fit.
     fn check(&self) -> Result<(), String> {
         let counts = [
             ("reads", self.reads),

@@ -1,4 +1,4 @@
-//! Any workload that a plan describes.
+//! Runs the workloads that a plan describes.
 
 mod wording;
 
@@ -30,7 +30,7 @@ pub struct RunOptions {
     /// Files in a folder.
     #[serde(default = "default_one")]
     pub files: u32,
-    /// Bytes of each.
+    /// Bytes of each file.
     #[serde(default = "gibibyte", with = "size_text")]
     pub file_size: u64,
     /// The workloads, in the order they run.
@@ -51,7 +51,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// From the settings of a plan.
+    /// From the options of a plan.
     ///
     /// # Errors
     /// A sentence that names the option and what it may be.
@@ -85,7 +85,7 @@ impl Procedure for Run {
     }
 }
 
-/// In a folder, files without data cannot be read, so they are filled first.
+/// Whether files are filled first: in a folder, files without data cannot be read.
 fn is_prepared(evidence: &Evidence) -> bool {
     evidence.identity.kind == TargetKind::Folder
 }
@@ -122,7 +122,7 @@ fn findings(evidence: &Evidence, segments: &[Segment]) -> Findings {
     findings
 }
 
-/// Each operation has a speed of its own; a flush has one where it is alone.
+/// The speed of each operation; a flush has one only if it is alone.
 fn workload_speed(segment: &Segment) -> Option<WorkloadSpeed<'_>> {
     segment.iops()?;
     let mut totals: Vec<Tally> = Op::ALL.map(|op| segment.total_of(op)).into();
@@ -146,12 +146,12 @@ fn per_second(segment: &Segment, events: u64) -> Option<f64> {
     is_measured.then(|| events as f64 / elapsed.as_secs_f64())
 }
 
-/// Bytes a second, with the interval that the seconds of a workload of one kind give.
+/// Bytes a second. The interval comes from the seconds of a workload that moves data with one operation only.
 fn speed_of(segment: &Segment, tally: &Tally) -> Option<Estimate> {
     let value = per_second(segment, tally.bytes)?;
     let mut seconds: Vec<f64> =
         speed_over_time(segment, segment.started_at).iter().map(|[_, speed]| *speed).collect();
-    // The last is no whole one.
+    // The last second is not a whole one.
     seconds.pop();
     let is_one = segment.tallies.iter().filter(|other| other.bytes > 0).count() == 1;
     let interval = if is_one { window_interval(&seconds, CONFIDENCE_95) } else { None };

@@ -1,4 +1,4 @@
-//! Is the drive fast enough for what waits until its writes are durable: databases, logs, virtual machines?
+//! Measures durable writes: is the drive fast enough for databases, logs and virtual machines?
 
 mod needs;
 mod wording;
@@ -82,13 +82,13 @@ impl Options for SuitsOptions {
 
 /// The span is a multiple of this. Chosen: as for bench.
 const SPAN_MIN: u64 = 8 << 20;
-/// Bytes of a write.
+/// Allowed bytes of a write.
 const BLOCKS: RangeInclusive<u64> = 512..=1 << 20;
-/// A flush of a drive whose cache is volatile that is over sooner has not waited for any medium: a program of flash takes some 200 µs
-/// and more (catalog/*.toml), and no flash is programmed in the time of a command. Chosen: a tenth of that, and a few commands.
+/// A flush of a volatile cache that is over sooner has not waited for the medium: programming flash takes some 200 µs
+/// and more (catalog/*.toml). Chosen: a tenth of that; a few commands take as long.
 const COSTS_NOTHING: Nanos = Nanos::from_micros(20);
-/// Commits per turn of a hard disk's platters from which not each has waited for its place to come round. Chosen: a disk that writes
-/// from one place to the next can do a few in a turn.
+/// Commits per revolution of a hard disk from which not every commit has waited for the platter. Chosen: a disk that
+/// writes adjacent sectors can do a few per revolution.
 const COMMITS_PER_TURN: f64 = 10.0;
 
 /// The procedure.
@@ -97,7 +97,7 @@ pub struct Suits {
 }
 
 impl Suits {
-    /// From the settings of a plan.
+    /// From the options of a plan.
     ///
     /// # Errors
     /// A sentence that names the option and what it may be.
@@ -185,7 +185,7 @@ impl Suits {
                 |write: &Tally| wording::limit(write.latency_ns_mean(), commits.wait.latency_ns_mean());
             findings.answers.extend(commits.write.as_ref().map(limit));
             findings.overview.lead = Lead::Summary;
-            // A use without a published figure is news only where it was asked for.
+            // A use without a published figure is listed only if the user asked for it.
             let listed = judged.iter().filter(|judgement| is_asked || !judgement.margins.is_empty());
             findings.overview.answers = [wording::COSTS_NOTHING.to_owned()]
                 .into_iter()
@@ -201,11 +201,11 @@ impl Suits {
     }
 }
 
-/// A use, and whether the drive is fast enough for it: `None` where no figure is published, or an interval allows both.
+/// A use, and whether the drive is fast enough for it: `None` if no figure is published, or an interval allows both.
 struct Judged<'a> {
     of: Use,
     suits: Option<bool>,
-    /// Each figure with how many times it is reached.
+    /// Each published figure, with how many times it is reached.
     margins: Vec<(Need, Estimate)>,
     source: &'a str,
 }
@@ -235,7 +235,7 @@ impl Commits {
         Judged { of: purpose, suits, margins, source }
     }
 
-    /// A flush that is over before anything can be durable.
+    /// The answer about a flush that is over before anything can be durable.
     fn finding(&self, drive: Option<&Drive>, evidence: &Evidence) -> Option<Answer> {
         let median = self.wait.latency.quantile(0.5);
         let is_volatile =

@@ -1,4 +1,4 @@
-//! Speed along the address space, access time by distance, and what the drive's cache delivers: a map of a drive.
+//! Maps a drive: speed along the address space, access time by distance, slow regions, and the speed of its cache.
 
 mod access;
 mod curve;
@@ -38,15 +38,17 @@ use slow_regions::{SlowRegions, Suspect, suspects};
 pub use wording::DESCRIPTOR;
 use wording::{point_name, retest_name};
 
-/// Time limit of the probes, as a multiple of that of a point.
+/// Time limit of all random accesses, as a multiple of a point's.
 const PROBES_TIMES: u64 = 10;
-/// Bytes of the burst, bytes of one I/O of it, and queue depth.
+/// Bytes of the burst.
 const BURST_BYTES: u64 = 64 << 20;
+/// Bytes of one I/O of the burst.
 const BURST_BLOCK: u64 = 128 << 10;
+/// Queue depth of the burst.
 const BURST_DEPTH: u32 = 4;
-/// Most I/Os of a point that are kept. Chosen: of more, those in flight at its start and end are less than 2%.
+/// Most samples of a point. Chosen: of more I/Os, those in flight at its start and end are less than 2%.
 const SAMPLES_OF_POINT_MAX: u64 = 64;
-/// How often one small block is moved from the drive's cache.
+/// How often one small block is read from or written to the drive's cache.
 const SMALL_IOS: u64 = 200;
 
 /// The procedure.
@@ -55,7 +57,7 @@ pub struct Surface {
 }
 
 impl Surface {
-    /// From the settings of a plan.
+    /// From the options of a plan.
     ///
     /// # Errors
     /// A sentence that names the option and what it may be.
@@ -85,7 +87,7 @@ impl Surface {
         self.in_sequence(retest_name(suspect.point, round), range, until)
     }
 
-    /// I/Os are kept as samples, because their ends separate the seek from the transfer.
+    /// Sequential I/O at a point. Samples are kept, because their ends separate the seek from the transfer.
     fn in_sequence(&self, name: String, range: Range<u64>, until: Until) -> Workload {
         let SurfaceOptions { op, block, depth, data, .. } = self.options;
         let stream =
@@ -147,13 +149,13 @@ impl Procedure for Surface {
     }
 }
 
-/// What is measured after the points.
+/// The measurements that follow the points.
 #[derive(Default)]
 struct Rest<'a> {
     /// Suspects that were measured again, by the number of their point.
     retests: Vec<(usize, &'a Segment)>,
     probes: Option<&'a Segment>,
-    /// One block from the drive's cache.
+    /// One block again and again, from the drive's cache.
     small: Option<&'a Segment>,
     burst: Option<&'a Segment>,
 }
@@ -221,7 +223,7 @@ impl Surface {
         answers.extend(access.iter().flat_map(|access| access.answers(&actions.more_accesses)));
         answers.extend(burst.and_then(|burst| access::burst_answer(burst, curve, &self.options)));
         answers.extend(failure_answers(&evidence.segments));
-        // What is wrong comes first, then a start that may be old.
+        // Problems come first, then a start that may hold old data.
         answers.sort_by_key(|answer| match answer.standing {
             Standing::Problem => 0,
             Standing::Unknown if wording::is_about_ends(answer) => 1,
@@ -250,7 +252,7 @@ impl Surface {
     }
 }
 
-/// What was found of a slow region.
+/// What was found about a slow region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum Finding {
@@ -281,14 +283,14 @@ struct SlowRegion {
     point: usize,
 }
 
-/// What would decide what a run leaves open.
+/// The actions that decide what a run leaves open.
 struct Actions {
-    /// Nothing of a simulated drive.
+    /// `None` for a simulated drive.
     read_smart: Option<Action>,
     measure_again: Action,
     /// `None` if no more points fit the target.
     more_points: Option<Action>,
-    /// `None` if no larger ones do.
+    /// `None` if no larger points fit.
     larger_points: Option<Action>,
     more_accesses: Action,
 }
@@ -325,7 +327,7 @@ impl Surface {
             more_accesses: wording::more_accesses(&rerun(more_accesses)),
         };
         if options.points < defaults.points && (1..defaults.probes).contains(&options.probes) {
-            // Each of the two alone would leave the other question open.
+            // More points or more accesses alone would leave the other question open.
             let points = u64::from(defaults.points).min(span / each) as u32;
             let again = SurfaceOptions { points, probes: defaults.probes, ..options.clone() };
             let action = wording::usual_measurement(&rerun(again.clone()), points, again.probes);
@@ -368,7 +370,7 @@ impl Surface {
     }
 }
 
-/// Share from which all addresses count as measured: the last block of a span may be cut.
+/// Share from which all addresses count as measured, because the last block of a span may be cut.
 const NEARLY_ALL: f64 = 0.99;
 
 /// The answers of the first screen: all but the speed, which the summary has.
@@ -447,7 +449,7 @@ impl Options for SurfaceOptions {
         self.rwmixread.unwrap_or(self.op).writes()
     }
 
-    /// As many points as fit, each as large as fits.
+    /// Takes as many points as fit, each as large as fits.
     fn fit(&mut self, fitting: &mut Fitting<'_>) -> Result<(), Unfit> {
         /// The span of a folder is a multiple of this, so that I/Os divide it.
         const SPAN_STEP: u64 = 1 << 20;
@@ -568,12 +570,12 @@ fn by_offset(access: &Access, slow_regions: &SlowRegions, span: u64, evidence: &
     scatter(&title, addresses(span), access, |probe| probe.offset as f64).marks(marks(slow_regions))
 }
 
-/// The axis of addresses, of which those that were measured are drawn.
+/// The axis of the addresses that were measured.
 fn addresses(span: u64) -> Axis {
     axis("offset", "bytes").from_to([0, span])
 }
 
-/// The bytes that were measured, if the target has more.
+/// The bytes that were measured, if they are not all of the target.
 fn part_of(span: u64, evidence: &Evidence) -> Option<Size> {
     (span < evidence.geometry.capacity && evidence.identity.kind != TargetKind::Folder).then_some(Size(span))
 }

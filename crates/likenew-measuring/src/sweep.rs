@@ -1,4 +1,4 @@
-//! Block size × queue depth × operation × pattern × data, as a matrix, and its answers.
+//! Measures a matrix of block size × queue depth × operation × pattern × data.
 
 mod answers;
 mod results;
@@ -34,14 +34,13 @@ pub use wording::DESCRIPTOR;
 
 /// Most bytes of a queue, which must fit into memory.
 const QUEUE_BYTES_MAX: u64 = 1 << 30;
-/// Difference of speed, as a share, below which there is no reason to choose another block or depth; our
-/// choice.
+/// Difference of speed, as a share, below which there is no reason to choose another block or depth. Chosen.
 const DIFFERENCE: f64 = 0.05;
 /// Most cells named in an answer; the table has all of them.
 const LISTED_MAX: usize = 6;
-/// Passes that vary too much should be this many times as long. Chosen.
+/// Factor on the time of passes that vary too much. Chosen.
 const LONGER: u64 = 4;
-/// Number of passes to advise if those made decide nothing: twice the default.
+/// Passes to advise if those made decide nothing: twice the default.
 const PASSES_TO_DECIDE: u32 = 10;
 
 /// The procedure.
@@ -50,7 +49,7 @@ pub struct Sweep {
 }
 
 impl Sweep {
-    /// From the settings of a plan.
+    /// From the options of a plan.
     ///
     /// # Errors
     /// A sentence that names the option and what it may be.
@@ -80,7 +79,7 @@ impl Sweep {
         Ok(())
     }
 
-    /// Passes that move more in more time.
+    /// The action to repeat with longer passes.
     fn longer_passes(&self, evidence: &Evidence) -> Action {
         let time = Nanos(self.options.time.0.saturating_mul(LONGER)).min(DAY);
         let bytes = self.options.bytes.saturating_mul(LONGER);
@@ -88,7 +87,7 @@ impl Sweep {
         wording::longer_passes(&rerun(evidence, again))
     }
 
-    /// More passes than were made of each cell.
+    /// The action to repeat with more passes of each cell.
     fn more_passes(&self, evidence: &Evidence) -> Action {
         let passes = PASSES_TO_DECIDE.max(2 * self.options.passes).min(1000);
         let again = SweepOptions { passes, precise: None, ..self.options.clone() };
@@ -131,9 +130,9 @@ impl Procedure for Sweep {
 type CellPasses<'a> = (Cell, Vec<&'a Segment>);
 
 impl Sweep {
-    /// For each class of data the span is written once with it; then come the operations. Each of them is measured in rounds: all
-    /// cells once, then all again. So a change of the drive shows in the differences between the passes of every cell, and thereby
-    /// in its interval, rather than in the differences between cells.
+    /// For each class of data, writes the span once, then measures each operation in rounds: all cells once, then all
+    /// again. A change of the drive then shows between the passes of every cell, and so in its interval, rather than
+    /// between cells.
     fn measure<'a>(
         &self,
         steps: &mut Steps<'a>,
@@ -141,7 +140,7 @@ impl Sweep {
         cells: &mut Vec<CellPasses<'a>>,
     ) -> Result<(), Ended> {
         let Evidence { geometry, plan, .. } = steps.evidence();
-        // Workloads that were run, and parts of the sweep that are over.
+        // Workloads that ran, and parts of the sweep that are over.
         let (mut index, mut stage) = (0, 0);
         for data in self.options.data.iter().copied() {
             if geometry.writable {
@@ -237,8 +236,8 @@ impl Sweep {
     }
 }
 
-/// The answers of the first screen: what queue depth brings, larger blocks that are slower, and what limits the rest. That
-/// some comparisons of blocks stay open is in the details: nobody would run it again for that.
+/// The answers of the first screen: what queue depth brings, larger blocks that are slower, and what limits the rest.
+/// Open comparisons of blocks stay in the details: nobody would run it again for them.
 fn shown(answers: &[Answer]) -> Vec<String> {
     const LIMITS: [&str; 5] = ["io_errors", "queue_fullness", "drift", "precision", "coverage"];
     let is_shown = |answer: &&Answer| {
@@ -321,8 +320,8 @@ impl Form {
 }
 
 impl Cell {
-    /// Its `number`-th pass as the `index`-th workload of a run. Sequential passes move on through the span,
-    /// so that no cache serves one what another has left there.
+    /// Its `number`-th pass as the `index`-th workload of a run. Sequential passes move on through the span, so that
+    /// no cache serves what an earlier pass left there.
     fn pass(self, number: usize, index: usize, options: &SweepOptions) -> Workload {
         let Form { pattern, block, depth } = self.form;
         let each = u64::from(block);

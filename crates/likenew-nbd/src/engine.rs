@@ -1,5 +1,5 @@
-//! Between clients and the drive: requests go in as they come, as deep as they come, in pieces that the drive
-//! takes, and come out as it ends them.
+//! Passes requests of clients to the drive as they arrive, at full depth and in pieces that the drive takes, and
+//! collects their results.
 
 use std::collections::VecDeque;
 
@@ -13,43 +13,43 @@ use super::protocol::{DEPTH, Errno, PIECE_MAX, TRIM_MAX};
 use super::request::{Command, ValidRequest};
 use super::store::{Store, is_zero};
 
-/// Where the bytes are.
+/// What holds the data.
 pub(crate) enum DataOwner {
-    /// In a store beside the drive, which only gives the time.
+    /// A store beside the drive; the drive only gives the timing.
     Store(Box<dyn Store>),
-    /// In the drive itself.
+    /// The drive itself.
     Drive,
 }
 
-/// A request that has ended, and when it did on the drive's clock.
+/// A request that has ended, and the drive's time at that moment.
 #[derive(Debug)]
 pub(crate) struct CompletedRequest {
     pub(crate) job: Job,
     pub(crate) at: Nanos,
 }
 
-/// The lane of a drive with everything that is under way on it.
+/// The lane of the drive and all requests in progress.
 pub(crate) struct Engine<'a> {
     lane: Lane<'a>,
     pub(crate) keeper: DataOwner,
     content: Content,
-    /// Whether zeros may be written by TRIM: if the store answers reads.
+    /// Whether TRIM may write zeros: only if the store answers reads.
     zeros_by_trim: bool,
     jobs: Vec<Option<Job>>,
     free_jobs: Vec<usize>,
-    /// Jobs with pieces that the drive has not taken yet.
+    /// Jobs with pieces that the drive has not accepted yet.
     waiting: VecDeque<usize>,
-    /// By slot: the job and its piece.
+    /// Job and piece by slot.
     pieces: Vec<Option<(usize, Piece)>>,
     free_slots: Vec<Slot>,
     batch: Vec<Io>,
     completions: Vec<Completion>,
-    /// The most I/Os that were in flight at once.
+    /// Most I/Os in flight at once so far.
     pub(crate) depth_max: u32,
 }
 
 impl<'a> Engine<'a> {
-    /// The lane was opened at [`DEPTH`], with nothing in flight.
+    /// Takes a lane that was opened at [`DEPTH`], with nothing in flight.
     pub(crate) fn new(lane: Lane<'a>, keeper: DataOwner, content: Content) -> Self {
         let zeros_by_trim = lane.geometry().trims && matches!(keeper, DataOwner::Store(_));
         Self {
@@ -61,7 +61,7 @@ impl<'a> Engine<'a> {
             free_jobs: Vec::new(),
             waiting: VecDeque::new(),
             pieces: vec![None; DEPTH as usize],
-            // The lowest is taken first, so that few are ever used.
+            // The lowest slot is taken first, so that few slots are ever used.
             free_slots: (0..DEPTH).rev().map(Slot).collect(),
             batch: Vec::new(),
             completions: Vec::new(),
@@ -74,12 +74,12 @@ impl<'a> Engine<'a> {
         self.lane.now()
     }
 
-    /// When something happens next on the drive's clock, while anything is under way.
+    /// The next event on the drive's clock, if any I/O is in flight.
     pub(crate) fn next_at(&self) -> Option<Nanos> {
         if self.in_flight() == 0 { None } else { self.lane.next_at() }
     }
 
-    /// I/Os that the drive has now.
+    /// I/Os in flight.
     pub(crate) fn in_flight(&self) -> u32 {
         DEPTH - self.free_slots.len() as u32
     }
@@ -89,7 +89,7 @@ impl<'a> Engine<'a> {
         self.lane.flash_counters()
     }
 
-    /// Bytes that are kept beside the drive.
+    /// Bytes held in the store, if there is one.
     pub(crate) fn buffered_bytes(&self) -> Option<u64> {
         match &self.keeper {
             DataOwner::Store(store) => Some(store.buffered_bytes()),
@@ -97,15 +97,15 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// Whether zeros are written as fast as a TRIM, or have to be written out.
+    /// Whether writing zeros is as fast as a TRIM.
     pub(crate) fn zeros_fast(&self, keep_allocated: bool) -> bool {
         self.zeros_by_trim && !keep_allocated
     }
 
-    /// Lets the drive's time pass until `until`, and returns what ends by then in order of time.
+    /// Lets the drive's time pass until `until`. Adds the requests that end by then, in the order of time.
     ///
     /// # Errors
-    /// The target cannot be measured any further.
+    /// The target cannot continue.
     pub(crate) fn advance(
         &mut self,
         until: Nanos,
@@ -123,7 +123,7 @@ impl<'a> Engine<'a> {
         Ok(())
     }
 
-    /// Takes a request that comes now, on the drive's clock.
+    /// Accepts a request that arrives now.
     pub(crate) fn take(&mut self, client: u64, request: ValidRequest, ended: &mut Vec<CompletedRequest>) {
         let mut job = Job::new(client, request, self.zeros_by_trim);
         if job.is_over() {
@@ -141,10 +141,10 @@ impl<'a> Engine<'a> {
         self.waiting.push_back(index);
     }
 
-    /// Gives the drive all waiting pieces that it takes.
+    /// Submits as many waiting pieces as the drive takes.
     ///
     /// # Errors
-    /// The target cannot be measured any further.
+    /// The target cannot continue.
     pub(crate) fn submit_next(&mut self) -> Result<(), TargetError> {
         while let Some(index) = self.waiting.front().copied() {
             let Some(slot) = self.free_slots.pop() else { break };
@@ -169,7 +169,7 @@ impl<'a> Engine<'a> {
         Ok(())
     }
 
-    /// The I/O of a piece; the bytes of a write go along where the drive keeps them.
+    /// Makes the I/O of a piece. If the drive holds the data, the bytes of a write go along.
     fn io_of(&mut self, index: usize, piece: Piece, slot: Slot) -> Io {
         let job = self.jobs[index].as_ref().expect("a job with pieces is there");
         let offset = if piece.op == Op::Flush { 0 } else { job.request.offset + u64::from(piece.at) };
@@ -225,13 +225,13 @@ impl<'a> Engine<'a> {
     }
 }
 
-/// The bytes of a piece of a write.
+/// The bytes of a piece, if the request is a write.
 fn payload(job: &Job, piece: Piece) -> Option<&[u8]> {
     let range = piece.at as usize..(piece.at + piece.length) as usize;
     (job.request.command == Command::Write && piece.op == Op::Write).then(|| &job.request.payload[range])
 }
 
-/// Applies to the store what the drive has done.
+/// Applies a finished I/O to the store.
 fn keep(store: &mut dyn Store, job: &Job, piece: Piece, address: u64) -> std::io::Result<()> {
     match (piece.op, payload(job, piece)) {
         (Op::Read | Op::Flush, _) => Ok(()),
@@ -240,40 +240,40 @@ fn keep(store: &mut dyn Store, job: &Job, piece: Piece, address: u64) -> std::io
     }
 }
 
-/// A request under way.
+/// A request in progress.
 #[derive(Debug)]
 pub(crate) struct Job {
-    /// Its client.
+    /// The client that sent the request.
     pub(crate) client: u64,
     pub(crate) request: ValidRequest,
-    /// What the drive does for it; nothing for what is answered without the drive.
+    /// The drive's operation; `None` if the request needs at most a flush.
     op: Option<Op>,
     piece_max: u32,
-    /// Bytes of it that the drive has taken.
+    /// Bytes of the range that were submitted so far.
     submitted_bytes: u32,
-    /// Pieces that the drive has taken and not ended.
+    /// Pieces in flight.
     pub(crate) in_flight: u32,
-    /// Whether a flush still follows, or is all there is.
+    /// Whether a flush still has to be submitted.
     flush_due: bool,
-    /// The first thing that went wrong, and where.
+    /// The first error, and its address if it is the medium's.
     pub(crate) error: Option<(Errno, Option<u64>)>,
-    /// The bytes read from a drive that keeps its bytes itself.
+    /// Bytes read, if the drive holds the data.
     pub(crate) read: Vec<u8>,
 }
 
-/// The next piece of a job.
+/// One I/O of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Piece {
     pub(crate) op: Op,
-    /// Where in the job's range.
+    /// Offset in the job's range.
     pub(crate) at: u32,
     pub(crate) length: u32,
-    /// Of a write with FUA: its own data is durable when it ends.
+    /// For a write with FUA: the data is durable when the write ends.
     pub(crate) sync: Option<Durability>,
 }
 
 impl Job {
-    /// `trims` says whether zeros may be written by TRIM.
+    /// `trims`: whether TRIM may write zeros.
     pub(crate) fn new(client: u64, request: ValidRequest, trims: bool) -> Self {
         let op = match request.command {
             Command::Read { .. } | Command::Cache => Some(Op::Read),
@@ -284,7 +284,7 @@ impl Job {
             }
             Command::Flush | Command::Disconnect | Command::Status { .. } => None,
         };
-        // TRIM knows no FUA.
+        // TRIM has no FUA, so a flush follows.
         let flush_due = request.command == Command::Flush || (request.durable && op == Some(Op::Trim));
         let piece_max = if op == Some(Op::Trim) { TRIM_MAX } else { PIECE_MAX };
         Self {
@@ -300,7 +300,7 @@ impl Job {
         }
     }
 
-    /// Takes the next piece. A flush comes alone, once all others have ended well: so it covers them.
+    /// Takes the next piece. A flush waits until all other pieces have ended well, so that it covers them.
     pub(crate) fn next(&mut self) -> Option<Piece> {
         let at = self.submitted_bytes;
         let left = if self.op.is_some() { self.request.length - at } else { 0 };
@@ -320,37 +320,37 @@ impl Job {
         Some(piece)
     }
 
-    /// Whether it has more pieces for the drive now.
+    /// Whether a piece can be submitted now.
     pub(crate) fn has_more(&self) -> bool {
         let left = self.op.is_some() && self.submitted_bytes < self.request.length;
         self.error.is_none() && (left || (self.flush_due && self.in_flight == 0))
     }
 
-    /// Whether all of it has ended.
+    /// Whether the request has ended.
     pub(crate) fn is_over(&self) -> bool {
         self.in_flight == 0 && !self.has_more()
     }
 
-    /// Records an error; the first one counts.
+    /// Records an error; only the first one is kept.
     pub(crate) fn fail(&mut self, errno: Errno, at: Option<u64>) {
         self.error.get_or_insert((errno, at));
     }
 }
 
-/// Bytes of a write that are compressed to estimate the whole.
+/// Bytes of a write that are compressed to estimate how far all of them compress.
 const SAMPLE_BYTES: usize = 16 << 10;
-/// The fastest of zstd's usual levels; a drive's own compressor has no more time.
+/// zstd's fastest usual level; a drive's own compressor has no more time.
 const LEVEL: i32 = 1;
 
-/// Finds the data class of bytes.
+/// Determines the data class of written bytes.
 pub(crate) struct Content {
-    /// `None` where the drive does not care.
+    /// `None` if the drive's speed does not depend on it.
     compressor: Option<zstd::bulk::Compressor<'static>>,
     compressed: Vec<u8>,
 }
 
 impl Content {
-    /// `measures` asks for the share that bytes compress to.
+    /// `measures`: whether to measure how far bytes compress.
     pub(crate) fn new(measures: bool) -> Self {
         let compressor =
             measures.then(|| zstd::bulk::Compressor::new(LEVEL).expect("zstd has this level, and memory"));

@@ -1,5 +1,5 @@
-//! What is offered to clients, and the negotiation before the first request: which export, which form of
-//! replies. One option at a time, each answered at once.
+//! The export, and the negotiation before the first request, in which a client selects it and the form of replies. Each
+//! option is answered at once.
 
 use super::outbox::Outbox;
 use super::protocol::{
@@ -8,34 +8,34 @@ use super::protocol::{
 };
 use super::wording;
 
-/// Bytes of an option without its data.
+/// Bytes of an option's head.
 pub(crate) const OPTION_BYTES: usize = 16;
-/// Zeros behind the answer to EXPORT_NAME, unless both sides leave them out.
+/// Zeros after the answer to EXPORT_NAME, unless both sides agreed to omit them.
 const ZEROES: [u8; 124] = [0; 124];
 
-/// What was negotiated so far.
+/// The options negotiated so far.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Handshake {
     no_zeroes: bool,
     pub(crate) structured: bool,
-    /// The export for which the client wants to know what is allocated.
+    /// The export of which the client may ask for allocation.
     allocation: Option<Vec<u8>>,
 }
 
-/// How the handshake continues after an option.
+/// What follows an option.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum HandshakeStep {
-    /// With the next option.
+    /// The next option.
     Continue,
-    /// It is over, and requests follow; whether the client may ask what is allocated.
+    /// Requests. `allocation`: whether the client may ask which parts are allocated.
     Transmit { allocation: bool },
-    /// The client ends it.
+    /// The end, on the client's request.
     Abort,
-    /// The client is to be dropped, and why.
+    /// The client is dropped for this reason.
     Drop(&'static str),
 }
 
-/// An option, without its data.
+/// The head of an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct OptionHead {
     pub(crate) option: u32,
@@ -43,7 +43,7 @@ pub(crate) struct OptionHead {
 }
 
 impl OptionHead {
-    /// Reads one; `None` if it does not begin as one.
+    /// Reads the head; `None` without its magic number.
     pub(crate) fn read(bytes: &[u8; OPTION_BYTES]) -> Option<Self> {
         let (magic, rest) = bytes.split_first_chunk::<8>()?;
         let (option, rest) = rest.split_first_chunk::<4>()?;
@@ -53,14 +53,14 @@ impl OptionHead {
     }
 }
 
-/// What a server sends to a client that has connected.
+/// Writes the server's first bytes to a new client.
 pub(crate) fn greet(out: &mut Outbox) {
     out.put_u64(NBD_MAGIC);
     out.put_u64(OPTION_MAGIC);
     out.put_u16(handshake::FIXED_NEWSTYLE | handshake::NO_ZEROES);
 }
 
-/// Answers an option.
+/// Writes a reply to an option.
 pub(crate) fn answer(out: &mut Outbox, option: u32, kind: u32, data: &[u8]) {
     out.put_u64(OPTION_REPLY_MAGIC);
     out.put_u32(option);
@@ -70,7 +70,7 @@ pub(crate) fn answer(out: &mut Outbox, option: u32, kind: u32, data: &[u8]) {
 }
 
 impl Handshake {
-    /// Takes the client's flags, its first words.
+    /// Takes the client's flags, the first bytes that it sends.
     pub(crate) fn take_flags(&mut self, flags: u32) -> HandshakeStep {
         if flags & !u32::from(handshake::FIXED_NEWSTYLE | handshake::NO_ZEROES) != 0 {
             return HandshakeStep::Drop(wording::OTHER_FLAGS);
@@ -79,7 +79,7 @@ impl Handshake {
         HandshakeStep::Continue
     }
 
-    /// Takes an option with its data, and answers it.
+    /// Takes an option with its data and answers it.
     pub(crate) fn take(
         &mut self,
         option: u32,
@@ -114,7 +114,7 @@ impl Handshake {
         HandshakeStep::Continue
     }
 
-    /// The old way to choose an export: it has no reply for a refusal.
+    /// Answers the old option that selects an export. It has no reply for a refusal.
     fn take_export_name(&mut self, name: &[u8], export: &Export, out: &mut Outbox) -> HandshakeStep {
         if !export.is_named(name) {
             return HandshakeStep::Drop(wording::OTHER_EXPORT);
@@ -147,7 +147,7 @@ impl Handshake {
         if wanted.contains(&info::DESCRIPTION) {
             say(info::DESCRIPTION, export.description.as_bytes());
         }
-        // Whether it was asked for or not: requests that do not keep to it are refused.
+        // Sent without being asked for, since requests of other sizes are refused.
         let sizes = [export.block, export.preferred_block(), PAYLOAD_MAX];
         say(info::BLOCK_SIZE, &sizes.map(u32::to_be_bytes).concat());
         answer(out, option, rep::ACK, &[]);
@@ -178,7 +178,7 @@ impl Handshake {
             queries.is_empty() || queries.iter().any(|query| *query == b"base:" || *query == context)
         };
         if is_wanted {
-            // A list has no numbers.
+            // In a list, contexts have no ID.
             let id = if sets { allocation::ID } else { 0 };
             answer(out, option, rep::META_CONTEXT, &[&id.to_be_bytes()[..], context].concat());
         }
@@ -188,7 +188,7 @@ impl Handshake {
         answer(out, option, rep::ACK, &[]);
     }
 
-    /// A context holds for the name that it was set for.
+    /// Whether the context was set for the export with this name.
     fn wants_allocation(&self, name: &[u8]) -> bool {
         self.structured && self.allocation.as_deref() == Some(name)
     }
@@ -198,7 +198,7 @@ fn with_length(bytes: &[u8]) -> Vec<u8> {
     [&(bytes.len() as u32).to_be_bytes()[..], bytes].concat()
 }
 
-/// The name and the kinds of information of INFO and GO.
+/// Parses INFO and GO: the export's name and the kinds of information.
 fn read_info(data: &[u8]) -> Option<(&[u8], Vec<u16>)> {
     let (name, rest) = read_with_length(data)?;
     let (count, rest) = rest.split_first_chunk::<2>()?;
@@ -207,7 +207,7 @@ fn read_info(data: &[u8]) -> Option<(&[u8], Vec<u16>)> {
     fits.then(|| (name, kinds.iter().map(|kind| u16::from_be_bytes(*kind)).collect()))
 }
 
-/// The name and the queries of the options about metadata contexts.
+/// Parses the options about metadata contexts: the export's name and the queries.
 fn read_contexts(data: &[u8]) -> Option<(&[u8], Vec<&[u8]>)> {
     let (name, rest) = read_with_length(data)?;
     let (count, mut rest) = rest.split_first_chunk::<4>()?;
@@ -220,39 +220,39 @@ fn read_contexts(data: &[u8]) -> Option<(&[u8], Vec<&[u8]>)> {
     rest.is_empty().then_some((name, queries))
 }
 
-/// Bytes after their length, and what follows.
+/// Splits off bytes that are preceded by their length.
 fn read_with_length(data: &[u8]) -> Option<(&[u8], &[u8])> {
     let (length, rest) = data.split_first_chunk::<4>()?;
     rest.split_at_checked(u32::from_be_bytes(*length) as usize)
 }
 
-/// One drive, as clients see it. It is also the default export, which has the empty name.
+/// One drive as an export. Clients reach it by its name or as the default export, whose name is empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Export {
-    /// Its name.
+    /// The name in the NBD URI.
     pub name: String,
-    /// A sentence for people.
+    /// A description for people.
     pub description: String,
-    /// Bytes; a multiple of `block`.
+    /// Capacity in bytes; a multiple of `block`.
     pub capacity: u64,
-    /// Offsets and lengths of requests are multiples of this, in bytes.
+    /// Unit of offsets and lengths of requests, in bytes.
     pub block: u32,
-    /// Whether it may only be read.
+    /// Whether writes are refused.
     pub read_only: bool,
-    /// Whether the drive takes TRIM.
+    /// Whether the drive supports TRIM.
     pub trims: bool,
-    /// Whether it is a rotating disk.
+    /// Whether the drive is a rotating disk.
     pub rotates: bool,
 }
 
 impl Export {
-    /// Whether a client means this one.
+    /// Whether this name selects the export.
     pub(crate) fn is_named(&self, name: &[u8]) -> bool {
         name.is_empty() || name == self.name.as_bytes()
     }
 
-    /// Transmission flags. Every connection reaches the same drive, and a flush covers what all of them have
-    /// written, so there may be several.
+    /// Transmission flags. A client may open several connections: all of them reach the same drive, and a flush covers
+    /// the writes of all.
     pub(crate) fn flags(&self, structured: bool) -> u16 {
         let when = |condition: bool, flag: u16| if condition { flag } else { 0 };
         let writable = !self.read_only;
@@ -270,7 +270,7 @@ impl Export {
             | when(structured, transmission::SEND_DF)
     }
 
-    /// The preferred size of requests: a page of the client's memory, or a block of the drive.
+    /// The preferred request size: a memory page, or a block of the drive if that is larger.
     pub(crate) fn preferred_block(&self) -> u32 {
         const PAGE: u32 = 4096;
         self.block.max(PAGE)

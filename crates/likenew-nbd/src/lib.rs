@@ -1,13 +1,12 @@
-//! A drive as a network block device: the NBD protocol, and a server that answers when the drive does.
+//! A drive as a network block device: the NBD protocol, and a server whose answers take as long as the drive does.
 //!
-//! [`server::Server`] passes each request to a lane of a drive in virtual time at the moment it arrived, and
-//! answers it when the drive has. A [`server::Clock`] that is passed in gives the time, bytes come and
-//! go through streams that never block, and written data is kept in a [`store::Store`], so all of it runs in
-//! tests without sockets and without waiting.
+//! [`server::Server`] passes each request to a lane of a drive in virtual time when it arrives, and answers when the
+//! drive has. Its owner passes in the time as a [`server::Clock`], and streams that never block. Written data is kept
+//! in a [`store::Store`]. So all of it runs in tests without sockets and without waiting.
 //!
-//! It guarantees that nothing a client sends makes it panic, grow without bound, or change a byte that a
-//! valid request did not cover. It never answers early, never sleeps, reads no clock, and knows neither the
-//! simulator nor the terminal. The protocol: the NBD project's doc/proto.md.
+//! Nothing a client sends makes the server panic, grow without bound, or change a byte that no valid request covered.
+//! The server never answers early, never sleeps, reads no clock of its own, and knows neither the simulator nor the
+//! terminal. The protocol: the NBD project's doc/proto.md.
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests make files"))]
 

@@ -1,4 +1,4 @@
-//! Where clients come from: a Unix socket, or TCP. Nothing on it ever blocks.
+//! Listens for clients on a Unix socket or on TCP, without ever blocking.
 
 use std::fs;
 use std::io::{self, ErrorKind, Read, Write};
@@ -8,39 +8,39 @@ use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
-/// A listening socket. A Unix socket is removed when this is dropped.
+/// A listening socket. Dropping it removes a Unix socket's file.
 #[derive(Debug)]
 pub enum Listener {
-    /// A socket at a path, for its owner alone.
+    /// A Unix socket at this path, for its owner only.
     Unix(UnixListener, PathBuf),
-    /// An address of this machine.
+    /// A TCP address of this machine.
     Tcp(TcpListener, SocketAddr),
 }
 
-/// Why listening there is not possible.
+/// Why listening failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ListenError {
-    /// Another server is listening there.
+    /// Another server is listening at this path.
     #[error("{} is served already: end that server, or give another path", .0.display())]
     Live(PathBuf),
-    /// What is there is not a socket.
+    /// Something else than a socket is at this path.
     #[error("{} is not a socket, so it is left alone: give another path", .0.display())]
     NoSocket(PathBuf),
     /// The system's error.
     #[error("could not listen on {place}: {source}")]
     System {
-        /// Where.
+        /// The path or address.
         place: String,
-        /// Why not.
+        /// The system's error.
         source: io::Error,
     },
 }
 
 impl Listener {
-    /// A socket at `path`. The socket of a server that was killed is replaced: nothing listens there.
+    /// Listens on a Unix socket at `path`. A socket left by a killed server is replaced.
     ///
     /// # Errors
-    /// Another server is listening there, or it is not a socket, or the system refuses.
+    /// Another server is listening there, something else than a socket is there, or the system refuses.
     pub fn unix(path: &Path) -> Result<Self, ListenError> {
         let system = |source| ListenError::System { place: path.display().to_string(), source };
         let bound = match UnixListener::bind(path) {
@@ -65,7 +65,7 @@ impl Listener {
         Ok(Self::Unix(listener, path.to_owned()))
     }
 
-    /// A TCP address; port 0 takes a free one.
+    /// Listens on a TCP address; port 0 takes a free one.
     ///
     /// # Errors
     /// The system refuses.
@@ -77,10 +77,10 @@ impl Listener {
         Ok(Self::Tcp(listener, address))
     }
 
-    /// A client that has connected, and who it is; `None` when there is none.
+    /// Accepts a waiting client and describes it; `None` if there is none.
     ///
     /// # Errors
-    /// The system has no resources left for it.
+    /// The system has no resources left for the client.
     pub fn accept(&self) -> io::Result<Option<(Stream, String)>> {
         let accepted = match self {
             Self::Unix(listener, _) => listener.accept().map(|(stream, _)| {
@@ -99,7 +99,7 @@ impl Listener {
                 stream.make_ready()?;
                 Ok(Some((stream, peer)))
             }
-            // A client that disconnects before it is accepted does not count.
+            // A client that disconnected before it was accepted is ignored.
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::ConnectionAborted) => {
                 Ok(None)
             }
@@ -107,7 +107,7 @@ impl Listener {
         }
     }
 
-    /// How clients name it, `export` being the export's name: an NBD URI.
+    /// The NBD URI under which clients find `export`.
     pub fn uri(&self, export: &str) -> String {
         let name = escape(export.as_bytes());
         match self {
@@ -132,7 +132,7 @@ impl AsFd for Listener {
 impl Drop for Listener {
     fn drop(&mut self) {
         if let Self::Unix(_, path) = self {
-            // It is our own; if it cannot be removed, all that remains is a socket on which nothing listens.
+            // On failure only an unused socket remains.
             let _ = fs::remove_file(path);
         }
     }
@@ -151,7 +151,7 @@ impl Stream {
     fn make_ready(&self) -> io::Result<()> {
         match self {
             Self::Unix(stream) => stream.set_nonblocking(true),
-            // Small answers would wait for others otherwise.
+            // Otherwise small answers would wait until more bytes are to be sent.
             Self::Tcp(stream) => stream.set_nonblocking(true).and_then(|()| stream.set_nodelay(true)),
         }
     }
@@ -188,7 +188,7 @@ impl Write for Stream {
     }
 }
 
-/// Percent-encoding of bytes in URIs.
+/// Percent-encodes bytes for a URI.
 fn escape(bytes: &[u8]) -> String {
     let escaped = |byte: &u8| match byte {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => {
@@ -213,7 +213,7 @@ mod tests {
         assert!(live.uri("x").starts_with("nbd+unix:///x?socket=/") && live.uri("").ends_with("a%20b.sock"));
         drop(live);
         assert!(!path.exists());
-        // As a server that was killed leaves it.
+        // A killed server leaves its socket like this.
         drop(UnixListener::bind(&path).unwrap());
         assert!(path.exists());
         drop(Listener::unix(&path).unwrap());

@@ -1,14 +1,14 @@
-//! Bytes for a client that were not sent yet, and bytes from it that were not parsed yet.
+//! Buffers of a connection: bytes to be sent, and received bytes to be parsed.
 
 use std::io::{self, ErrorKind, Read, Write};
 
-/// Capacity that is kept for the next replies.
+/// Bytes of capacity that an empty outbox keeps for the next replies.
 const KEPT_BYTES: usize = 1 << 20;
 
-/// Memory for heads of replies beside their bytes: without it a head of 32 bytes would double the memory.
+/// Spare bytes for heads of further replies. Without them, the next head of 32 bytes would double the buffer.
 const HEADS_BYTES: usize = 64 << 10;
 
-/// Bytes in order of departure. Integers go with the highest byte first.
+/// Bytes to be sent, in order. Integers are sent in network byte order.
 #[derive(Default)]
 pub(crate) struct Outbox {
     bytes: Vec<u8>,
@@ -32,7 +32,7 @@ impl Outbox {
         self.put(&value.to_be_bytes());
     }
 
-    /// So many bytes more, to be filled in. There is no more memory for them than they take, and for the heads of some more.
+    /// Appends this many bytes, to be filled in by the caller. Allocates only for them and for some more heads.
     pub(crate) fn room(&mut self, length: usize) -> &mut [u8] {
         let had = self.bytes.len();
         self.bytes.reserve_exact(length + HEADS_BYTES);
@@ -40,35 +40,35 @@ impl Outbox {
         &mut self.bytes[had..]
     }
 
-    /// Where the next byte will be, to come [back](Self::rewind) to.
+    /// The current end, for [`rewind`](Self::rewind).
     pub(crate) fn mark(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Removes what was added since the mark.
+    /// Removes everything added since the mark.
     pub(crate) fn rewind(&mut self, mark: usize) {
         self.bytes.truncate(mark);
     }
 
-    /// How many were not sent.
+    /// Bytes not sent yet.
     pub(crate) fn len(&self) -> usize {
         self.bytes.len() - self.start
     }
 
-    /// The memory that they take, beyond what is kept in any case.
+    /// Bytes of memory beyond what is always kept.
     pub(crate) fn capacity(&self) -> usize {
         self.bytes.capacity().saturating_sub(KEPT_BYTES)
     }
 
-    /// Whether all of them were sent.
+    /// Whether everything was sent.
     pub(crate) fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Sends as much as the stream takes now.
+    /// Sends as much as the stream takes without blocking.
     ///
     /// # Errors
-    /// The connection has failed.
+    /// The connection failed.
     pub(crate) fn send(&mut self, stream: &mut impl Write) -> io::Result<()> {
         while !self.is_empty() {
             match stream.write(&self.bytes[self.start..]) {
@@ -84,7 +84,7 @@ impl Outbox {
             self.bytes.shrink_to(KEPT_BYTES);
             self.start = 0;
         } else if self.start > KEPT_BYTES {
-            // A client that never reads all of it must not make it grow.
+            // A client that never reads everything must not make the buffer grow.
             self.bytes.drain(..self.start);
             self.start = 0;
         }
@@ -92,8 +92,8 @@ impl Outbox {
     }
 }
 
-/// Bytes in order of arrival: `bytes[start..end]`. `bytes` never shrinks, because growing it again would fill the
-/// new part with zeros, which the next read overwrites anyway.
+/// Received bytes, in order: `bytes[start..end]`. `bytes` never shrinks, because growing it again would fill the new
+/// part with zeros just before a read overwrites them.
 #[derive(Default)]
 pub(crate) struct Inbox {
     bytes: Vec<u8>,
@@ -104,11 +104,11 @@ pub(crate) struct Inbox {
 /// The result of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ReadOutcome {
-    /// So many bytes have come.
+    /// Bytes received.
     Some(usize),
-    /// There is nothing now.
+    /// Nothing to read now.
     Nothing,
-    /// The client has gone.
+    /// The client closed the connection.
     CompletedRequest,
 }
 
@@ -116,7 +116,7 @@ impl Inbox {
     /// Reads once, at most `most` bytes.
     ///
     /// # Errors
-    /// The connection has failed.
+    /// The connection failed.
     pub(crate) fn fill(&mut self, stream: &mut impl Read, most: usize) -> io::Result<ReadOutcome> {
         self.bytes.copy_within(self.start..self.end, 0);
         (self.start, self.end) = (0, self.len());
@@ -136,17 +136,17 @@ impl Inbox {
         }
     }
 
-    /// How many there are.
+    /// Bytes not taken yet.
     pub(crate) fn len(&self) -> usize {
         self.end - self.start
     }
 
-    /// The first `N` without taking them, once so many are there.
+    /// The first `N` bytes, which stay; `None` until they are there.
     pub(crate) fn peek<const N: usize>(&self) -> Option<&[u8; N]> {
         self.bytes[self.start..self.end].first_chunk()
     }
 
-    /// The first `count`, once so many are there.
+    /// Takes the first `count` bytes; `None` until they are there.
     pub(crate) fn take(&mut self, count: usize) -> Option<&[u8]> {
         if self.len() < count {
             return None;
@@ -155,12 +155,12 @@ impl Inbox {
         Some(&self.bytes[self.start - count..self.start])
     }
 
-    /// The first `N`, once so many are there.
+    /// Takes the first `N` bytes; `None` until they are there.
     pub(crate) fn take_array<const N: usize>(&mut self) -> Option<[u8; N]> {
         self.take(N).map(|bytes| bytes.try_into().expect("as many were taken"))
     }
 
-    /// Drops up to `most`, and says how many.
+    /// Drops at most `most` bytes and returns how many were dropped.
     pub(crate) fn skip(&mut self, most: u64) -> u64 {
         let count = most.min(self.len() as u64);
         self.start += count as usize;

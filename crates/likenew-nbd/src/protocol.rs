@@ -1,5 +1,5 @@
-//! The numbers of the protocol, by the names that doc/proto.md gives them. All integers are sent with the
-//! highest byte first. The error numbers that it knows, and limits on clients, which keep memory bounded whatever they send.
+//! The numbers of the protocol, under their names in doc/proto.md, its error numbers, and the limits that bound a
+//! client's use of memory and time. All integers are sent in network byte order.
 
 use std::io;
 
@@ -8,7 +8,7 @@ use likenew_core::units::Nanos;
 
 /// The first magic number of a server.
 pub(crate) const NBD_MAGIC: u64 = 0x4e42_444d_4147_4943;
-/// The magic number of every option, and the second one of a server: it speaks the newstyle handshake.
+/// The magic number of every option, and a server's second one, which announces the newstyle handshake.
 pub(crate) const OPTION_MAGIC: u64 = 0x4948_4156_454f_5054;
 /// The magic number of every reply to an option.
 pub(crate) const OPTION_REPLY_MAGIC: u64 = 0x0003_e889_0455_65a9;
@@ -19,7 +19,7 @@ pub(crate) const SIMPLE_REPLY_MAGIC: u32 = 0x6744_6698;
 /// The magic number of each chunk of a structured reply.
 pub(crate) const CHUNK_MAGIC: u32 = 0x668e_33ef;
 
-/// Handshake flags, of the server and of the client alike.
+/// Handshake flags of server and client.
 pub(crate) mod handshake {
     pub(crate) const FIXED_NEWSTYLE: u16 = 1;
     pub(crate) const NO_ZEROES: u16 = 1 << 1;
@@ -38,7 +38,7 @@ pub(crate) mod option {
     pub(crate) const SET_META_CONTEXT: u32 = 10;
 }
 
-/// Kinds of replies to options.
+/// Types of replies to options.
 pub(crate) mod rep {
     pub(crate) const ACK: u32 = 1;
     pub(crate) const SERVER: u32 = 2;
@@ -52,7 +52,7 @@ pub(crate) mod rep {
     pub(crate) const ERR_TOO_BIG: u32 = ERROR + 9;
 }
 
-/// Information about an export.
+/// Types of information about an export.
 pub(crate) mod info {
     pub(crate) const EXPORT: u16 = 0;
     pub(crate) const NAME: u16 = 1;
@@ -87,7 +87,7 @@ pub(crate) mod command {
     pub(crate) const BLOCK_STATUS: u16 = 7;
 }
 
-/// Flags of commands.
+/// Flags of requests.
 pub(crate) mod flag {
     pub(crate) const FUA: u16 = 1;
     pub(crate) const NO_HOLE: u16 = 1 << 1;
@@ -96,9 +96,9 @@ pub(crate) mod flag {
     pub(crate) const FAST_ZERO: u16 = 1 << 4;
 }
 
-/// Chunks of structured replies.
+/// Types of chunks in structured replies.
 pub(crate) mod chunk {
-    /// The flag of the last one.
+    /// The flag of the last chunk of a reply.
     pub(crate) const DONE: u16 = 1;
     pub(crate) const NONE: u16 = 0;
     pub(crate) const OFFSET_DATA: u16 = 1;
@@ -109,13 +109,13 @@ pub(crate) mod chunk {
     pub(crate) const ERROR_OFFSET: u16 = ERROR + 2;
 }
 
-/// The only metadata context there is.
+/// The only supported metadata context.
 pub(crate) mod allocation {
     pub(crate) const NAME: &str = "base:allocation";
     pub(crate) const ID: u32 = 1;
-    /// Nothing is allocated, and it reads as zeros.
+    /// The range is not allocated and reads as zeros.
     pub(crate) const HOLE_OF_ZEROS: u32 = 0b11;
-    /// It is allocated.
+    /// The range is allocated.
     pub(crate) const DATA: u32 = 0;
 }
 
@@ -123,27 +123,27 @@ pub(crate) mod allocation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum Errno {
-    /// EPERM: the export may only be read.
+    /// EPERM: the export is read-only.
     Perm = 1,
-    /// EIO: the drive's own.
+    /// EIO: the drive failed.
     Io = 5,
-    /// ENOMEM.
+    /// ENOMEM: the drive or the store has no memory.
     NoMemory = 12,
-    /// EINVAL: the request makes no sense.
+    /// EINVAL: the request is invalid.
     Invalid = 22,
     /// ENOSPC: a write beyond the end, or the store is full.
     NoSpace = 28,
-    /// EOVERFLOW: too long to be answered in one piece.
+    /// EOVERFLOW: the answer would be too long.
     Overflow = 75,
-    /// ENOTSUP: it cannot be done quickly.
+    /// ENOTSUP: the request cannot be done quickly.
     NotSupported = 95,
-    /// ESHUTDOWN: the server is about to end.
+    /// ESHUTDOWN: the server is shutting down.
     Shutdown = 108,
 }
 
 impl Errno {
-    /// Maps a drive's outcome to the protocol; `None` when all of it was done. Errors without a number in the
-    /// protocol become EIO.
+    /// The error for a drive's outcome; `None` if everything was done. Outcomes without a number in the protocol become
+    /// EIO.
     pub(crate) fn of_outcome(outcome: Outcome) -> Option<Self> {
         match outcome {
             Outcome::Done => None,
@@ -156,7 +156,7 @@ impl Errno {
         }
     }
 
-    /// Maps the store's error to the protocol.
+    /// The error for a store's error.
     pub(crate) fn of_store(error: &io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::StorageFull => Self::NoSpace,
@@ -165,53 +165,53 @@ impl Errno {
         }
     }
 
-    /// The number that is sent.
+    /// The number in a reply.
     pub(crate) fn number(self) -> u32 {
         self as u32
     }
 }
 
-/// The longest payload of a read or a write, in bytes: what doc/proto.md expects of every server.
+/// Longest payload of a read or write, in bytes: what doc/proto.md expects of every server.
 pub(crate) const PAYLOAD_MAX: u32 = 32 << 20;
-/// The longest I/O sent to the drive, in bytes. Longer requests reach it in pieces, all at once, as Linux
-/// sends them (`max_sectors_kb` is 1280).
+/// Longest I/O for the drive, in bytes. Longer requests are split into pieces that are submitted together, as Linux
+/// does (`max_sectors_kb` is 1280).
 pub(crate) const PIECE_MAX: u32 = 1 << 20;
-/// The longest range in one TRIM to the drive, in bytes: Linux has 2 GiB less a sector (`discard_max_bytes`).
+/// Longest range of one TRIM for the drive, in bytes. Linux has 2 GiB less a sector (`discard_max_bytes`).
 pub(crate) const TRIM_MAX: u32 = 1 << 30;
-/// I/Os that the drive's lane takes at once. Further ones queue.
+/// Queue depth of the drive's lane. Further I/Os wait in the server.
 pub(crate) const DEPTH: u32 = 1024;
-/// Requests of one client that may be under way; beyond them it is not read from.
+/// Most requests of one client in progress. With so many, the server stops reading from the client.
 pub(crate) const REQUESTS_MAX: usize = 1024;
-/// Bytes held for one client: of requests under way, and of replies that it has not read.
+/// Most bytes held for one client: requests in progress, and replies that the client has not read.
 pub(crate) const HELD_BYTES_MAX: u64 = 64 << 20;
-/// The same for all clients together, beside what each may hold in any case.
+/// Most bytes held for all clients together, besides the share that each client has in any case.
 pub(crate) const HELD_BYTES_MAX_OF_ALL: u64 = 256 << 20;
 /// Bytes that a client may hold whatever others do. Chosen: more than one request of the kernel or of usual programs.
 pub(crate) const HELD_BYTES_SHARE: u64 = 4 << 20;
-/// Clients at once.
+/// Most clients at once.
 pub(crate) const CONNECTIONS_MAX: usize = 32;
-/// A client that has not chosen the export within this wall time is dropped.
+/// Wall time in which a client must select the export.
 pub(crate) const HANDSHAKE: Nanos = Nanos::from_secs(10);
-/// Options that a client may send.
+/// Most options of one client.
 pub(crate) const OPTIONS_MAX: u32 = 256;
-/// The longest data of an option that is parsed: a name has 4096 bytes at most.
+/// Longest option data that is parsed, in bytes; an export's name has at most 4096.
 pub(crate) const OPTION_BYTES_MAX: u32 = 16 << 10;
-/// Longer data of an option ends the connection, without skipping it.
+/// Longest option data that is skipped, in bytes. Longer data ends the connection.
 pub(crate) const OPTION_BYTES_SKIPPED_MAX: u32 = 1 << 20;
-/// Bytes that are read from one client before others have their turn.
+/// Bytes that are read from one client before the others have their turn.
 pub(crate) const TURN_BYTES: usize = 512 << 10;
-/// Notes about one client, at most.
+/// Most notes about one client.
 pub(crate) const NOTES_MAX: u32 = 5;
-/// The most extents in an answer to BLOCK_STATUS.
+/// Most extents in an answer to BLOCK_STATUS.
 pub(crate) const EXTENTS_MAX: usize = 4096;
-/// How long clients may take to fetch their answers once the server ends, in wall time. Chosen: a client that
-/// is alive fetches at once; one that hangs must not keep the server.
+/// Wall time in which clients may fetch their answers when the server ends. Chosen: a live client fetches at once, and
+/// a client that hangs must not keep the server.
 pub(crate) const FAREWELL: Nanos = Nanos::from_secs(10);
-/// How often an idle drive is advanced to the present, in wall time. Chosen: often enough for its background
-/// work, too rarely to use the processor.
+/// Wall time after which an idle drive is advanced to the present. Chosen: often enough for its background work, too
+/// rarely to use the processor.
 pub(crate) const IDLE: Nanos = Nanos::from_millis(100);
-/// How long the drive is simulated before clients are looked at again. Chosen: as [`IDLE`].
+/// Longest wall time spent on simulation before clients are served again. Chosen: as [`IDLE`].
 pub(crate) const PATIENCE: Nanos = Nanos::from_millis(100);
-/// Wall time by which the drive's is taken on in one piece, so that its length can be seen. Chosen: a piece of a drive that is
-/// simulated a hundred times too slowly takes as long as [`PATIENCE`].
+/// Wall time that the drive catches up in one step, so that [`PATIENCE`] can be checked between steps. Chosen: a step
+/// of a drive that is simulated a hundred times too slowly takes as long as [`PATIENCE`].
 pub(crate) const SLICE: Nanos = Nanos::from_millis(1);

@@ -1,5 +1,5 @@
-//! Answers to requests that have ended, with the bytes that they read: simple replies, and structured ones
-//! where the client has agreed on them.
+//! Writes replies to requests that have ended, with the bytes read: simple replies, or structured ones if the client
+//! negotiated them.
 
 use std::io;
 
@@ -11,7 +11,7 @@ use super::request::{Command, ValidRequest};
 use super::store::Store;
 use super::wording;
 
-/// The request that an answer belongs to, and the form of the answer.
+/// Identifies the request, and the form of its reply.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reply {
     pub(crate) cookie: u64,
@@ -19,12 +19,12 @@ pub(crate) struct Reply {
 }
 
 impl Reply {
-    /// It was done, and there are no bytes to return.
+    /// A reply without an error and without data.
     pub(crate) fn ok(self, out: &mut Outbox) {
         if self.structured { self.chunk(out, chunk::DONE, chunk::NONE, 0) } else { self.simple(out, 0) }
     }
 
-    /// It was not done; `at` is the address where the drive failed, where that is known.
+    /// An error. `at` is the address where the drive failed, if known.
     pub(crate) fn error(self, out: &mut Outbox, errno: Errno, reason: &str, at: Option<u64>) {
         if !self.structured {
             return self.simple(out, errno.number());
@@ -40,25 +40,25 @@ impl Reply {
         at.into_iter().for_each(|at| out.put_u64(at));
     }
 
-    /// The header of a simple reply without an error; the bytes read follow.
+    /// The head of a simple reply; the bytes read follow.
     pub(crate) fn simple_data(self, out: &mut Outbox) {
         self.simple(out, 0);
     }
 
-    /// The header of a chunk of so many bytes from `offset` on; they follow.
+    /// The head of a chunk with `length` bytes from `offset`; the bytes follow.
     pub(crate) fn data_chunk(self, out: &mut Outbox, is_last: bool, offset: u64, length: u32) {
         self.chunk(out, last(is_last), chunk::OFFSET_DATA, length + 8);
         out.put_u64(offset);
     }
 
-    /// A chunk of zeros.
+    /// A chunk that stands for zeros.
     pub(crate) fn hole_chunk(self, out: &mut Outbox, is_last: bool, offset: u64, length: u32) {
         self.chunk(out, last(is_last), chunk::OFFSET_HOLE, 12);
         out.put_u64(offset);
         out.put_u32(length);
     }
 
-    /// Which extents are allocated, from the start of the range on.
+    /// The allocation of extents, beginning at the start of the range: their lengths, and whether they are allocated.
     pub(crate) fn extents(self, out: &mut Outbox, extents: &[(u32, bool)]) {
         self.chunk(out, chunk::DONE, chunk::BLOCK_STATUS, 4 + 8 * extents.len() as u32);
         out.put_u32(allocation::ID);
@@ -87,7 +87,7 @@ fn last(is_last: bool) -> u16 {
     if is_last { chunk::DONE } else { 0 }
 }
 
-/// Answers a request that has ended. Returns the store's error, if it failed.
+/// Replies to a request that has ended. Returns the store's error, if the store failed.
 pub(crate) fn answer(out: &mut Outbox, reply: Reply, job: &Job, keeper: &mut DataOwner) -> Option<io::Error> {
     if let Some((errno, at)) = job.error {
         reply.error(out, errno, reason(errno), at);
@@ -112,8 +112,7 @@ pub(crate) fn answer(out: &mut Outbox, reply: Reply, job: &Job, keeper: &mut Dat
     Some(error)
 }
 
-/// Reports which parts of a range are allocated. A drive that keeps its bytes itself does not say, so all of
-/// it counts.
+/// Replies which parts of a range are allocated. If the drive holds the data, all parts count as allocated.
 pub(crate) fn answer_status(
     out: &mut Outbox,
     reply: Reply,
@@ -139,7 +138,7 @@ pub(crate) fn answer_status(
     reply.extents(out, &extents);
 }
 
-/// The bytes read, in chunks where the client takes them: holes are reported instead of sent.
+/// Writes the bytes read. In a structured reply, holes are reported in place of zeros.
 fn bring(
     out: &mut Outbox,
     reply: Reply,
@@ -174,7 +173,7 @@ fn bring(
     }
 }
 
-/// The header of an answer with all bytes in one chunk.
+/// The head of a reply that has all bytes in one chunk.
 fn head(out: &mut Outbox, reply: Reply, request: &ValidRequest) {
     match (reply.structured, request.length) {
         (false, _) => reply.simple_data(out),
@@ -183,7 +182,7 @@ fn head(out: &mut Outbox, reply: Reply, request: &ValidRequest) {
     }
 }
 
-/// What the number means here.
+/// The message for an error of the drive or the store.
 fn reason(errno: Errno) -> &'static str {
     match errno {
         Errno::NoSpace => wording::NO_SPACE,

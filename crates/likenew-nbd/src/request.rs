@@ -1,11 +1,10 @@
-//! Requests of a client once it has chosen the export: parsed from its bytes, and checked before anything is
-//! done.
+//! Parses and validates a client's requests before anything is done.
 
 use crate::handshake::Export;
 use crate::protocol::{Errno, PAYLOAD_MAX, REQUEST_MAGIC, command, flag};
 use crate::wording;
 
-/// A request as it is sent.
+/// The head of a request as it is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Header {
     pub(crate) flags: u16,
@@ -15,10 +14,10 @@ pub(crate) struct Header {
     pub(crate) length: u32,
 }
 
-/// The command.
+/// A command with its flags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Command {
-    /// Read, in one chunk if requested.
+    /// Read; `single_reply` demands one chunk.
     Read {
         single_reply: bool,
     },
@@ -26,33 +25,33 @@ pub(crate) enum Command {
     Disconnect,
     Flush,
     Trim,
-    /// Write zeros; `keep_allocated` means that the range has to stay allocated.
+    /// Write zeros. `keep_allocated`: the range must stay allocated.
     Zero {
         keep_allocated: bool,
         only_fast: bool,
     },
     Cache,
-    /// Report which parts are allocated; one extent if requested.
+    /// Report which parts are allocated. `single_extent`: only the first one.
     Status {
         single_extent: bool,
     },
 }
 
-/// A request that is valid.
+/// A request that was validated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ValidRequest {
     pub(crate) cookie: u64,
     pub(crate) command: Command,
     pub(crate) offset: u64,
     pub(crate) length: u32,
-    /// Answered only once it is durable (FUA).
+    /// Whether the answer must wait until the data is durable (FUA).
     pub(crate) durable: bool,
-    /// The bytes of a write.
+    /// The data of a write.
     pub(crate) payload: Vec<u8>,
 }
 
 impl ValidRequest {
-    /// Bytes that are held for it until it is answered and the answer was sent.
+    /// Bytes held for the request until its reply was sent.
     pub(crate) fn buffered_bytes(&self) -> u64 {
         match self.command {
             Command::Read { .. } | Command::Write => u64::from(self.length),
@@ -68,7 +67,7 @@ pub(crate) struct Refusal {
     pub(crate) reason: &'static str,
 }
 
-/// The results of the negotiation that requests depend on.
+/// Negotiated options on which requests depend.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct NegotiatedOptions {
     /// Structured replies.
@@ -82,10 +81,10 @@ const fn refuse(errno: Errno, reason: &'static str) -> Refusal {
 }
 
 impl Header {
-    /// Bytes of a request without its payload.
+    /// Bytes of a request's head.
     pub(crate) const BYTES: usize = 28;
 
-    /// Reads a request; `None` if it does not begin as one.
+    /// Reads the head; `None` without its magic number.
     pub(crate) fn read(bytes: &[u8; Self::BYTES]) -> Option<Self> {
         let (magic, rest) = bytes.split_first_chunk::<4>()?;
         let (flags, rest) = rest.split_first_chunk::<2>()?;
@@ -102,21 +101,21 @@ impl Header {
         })
     }
 
-    /// Bytes that follow it.
+    /// Bytes of data that follow the head.
     pub(crate) fn payload_bytes(&self) -> u32 {
         if self.kind == command::WRITE { self.length } else { 0 }
     }
 
-    /// Bytes that are held for it until the answer was sent, if it is valid.
+    /// Bytes that will be held for the request, if it is valid, until its reply was sent.
     pub(crate) fn buffered_bytes(&self) -> u32 {
         let holds = matches!(self.kind, command::READ | command::WRITE) && self.length <= PAYLOAD_MAX;
         if holds { self.length } else { 0 }
     }
 
-    /// The valid request, if it is one.
+    /// Validates the request and returns its command.
     ///
     /// # Errors
-    /// It is not allowed, or invalid.
+    /// The request is forbidden or invalid.
     pub(crate) fn command(
         &self,
         export: &Export,
@@ -152,7 +151,7 @@ impl Header {
         Ok(command)
     }
 
-    /// The command by its number, with the flags that it may have beside FUA.
+    /// The command and the flags that it may have besides FUA.
     fn command_and_flags(&self, negotiation: NegotiatedOptions) -> Result<(Command, u16), Refusal> {
         let has = |flag: u16| self.flags & flag != 0;
         let single_reply = if negotiation.structured { flag::DF } else { 0 };

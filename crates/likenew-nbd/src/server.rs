@@ -1,5 +1,5 @@
-//! The server: clients on one side, the drive's lane on the other, and turns in which both advance; with its
-//! clock, its counters and its lines for the operator.
+//! The server: in each turn it reads from clients, advances the drive and sends replies. Also its clock, its counters
+//! and its notes for the operator.
 
 use std::io::{Read, Write};
 
@@ -26,17 +26,17 @@ use super::wording;
 pub struct Service {
     /// The export.
     pub export: Export,
-    /// Where the bytes are kept; `None` where the drive keeps them itself.
+    /// The store of written data; `None` if the drive holds the data.
     pub store: Option<Box<dyn Store>>,
-    /// Seconds of the drive in one of the wall's.
+    /// Seconds on the drive's clock per second of wall time.
     pub speed: f64,
     /// Whether the drive's speed depends on how far bytes compress.
     pub compresses: bool,
 }
 
-/// Serves one lane of a drive to any number of clients on streams that never block.
+/// Serves one lane of a drive to several clients on streams that never block.
 ///
-/// Its owner calls [`poll`](Self::poll) whenever a stream is ready or [`wake_at`](Self::wake_at) has come.
+/// The owner calls [`poll`](Self::poll) when a stream is ready or [`wake_at`](Self::wake_at) has come.
 pub struct Server<'a, S, C> {
     engine: Engine<'a>,
     export: Export,
@@ -47,29 +47,29 @@ pub struct Server<'a, S, C> {
     lags: LagHistogram,
     notes: Notes,
     completions: Vec<CompletedRequest>,
-    /// Once it ends: until when clients may fetch their answers.
+    /// After [`end`](Self::end), the time until which clients may fetch their answers.
     closing_deadline: Option<Nanos>,
-    /// Whether the drive's time has not caught up with the wall's.
+    /// Whether the drive's time is behind the wall clock.
     is_behind: bool,
 }
 
-/// The events to wait for on a stream.
+/// The events to wait for on a client's stream.
 #[derive(Debug)]
 pub struct Interest<'s, S> {
-    /// The client, for [`Server::poll`].
+    /// The client's number for [`Server::poll`].
     pub client: u64,
-    /// Its stream.
+    /// The client's stream.
     pub stream: &'s S,
-    /// Whether it may send something.
+    /// Whether to wait until the stream is readable.
     pub reads: bool,
-    /// Whether there are bytes to send to it.
+    /// Whether to wait until the stream is writable.
     pub writes: bool,
 }
 
-/// Opens the lane that a [`Server`] drives.
+/// Opens a lane for a [`Server`].
 ///
 /// # Errors
-/// The target cannot be measured any further.
+/// The target cannot be used.
 pub fn lane(drive: &mut dyn Drive) -> Result<Lane<'_>, TargetError> {
     let need = LaneRequirements { lanes: 1, depth: DEPTH, length_max: PIECE_MAX };
     let mut lanes = drive.lanes(&need)?;
@@ -77,7 +77,7 @@ pub fn lane(drive: &mut dyn Drive) -> Result<Lane<'_>, TargetError> {
 }
 
 impl<'a, S: Read + Write, C: Clock> Server<'a, S, C> {
-    /// Serves this [`lane`]. The drive's time begins to follow the clock now.
+    /// Serves this [`lane`]. The drive's time follows the clock from now on.
     pub fn new(lane: Lane<'a>, service: Service, clock: C) -> Self {
         let Service { export, store, speed, compresses } = service;
         let keeper = store.map_or(DataOwner::Drive, DataOwner::Store);
@@ -97,7 +97,7 @@ impl<'a, S: Read + Write, C: Clock> Server<'a, S, C> {
         }
     }
 
-    /// A client has connected; `peer` names it in notes. Beyond the limit it is rejected.
+    /// Adds a client that has connected, or rejects it beyond the limit. `peer` describes it in notes.
     pub fn connect(&mut self, stream: S, peer: &str) {
         self.stats.connections += 1;
         let (id, now) = (self.stats.connections, self.clock.now());
@@ -110,7 +110,7 @@ impl<'a, S: Read + Write, C: Clock> Server<'a, S, C> {
         self.sessions.push(Session::new(id, peer, stream, now));
     }
 
-    /// The events to wait for on the streams.
+    /// The events to wait for, one for each client.
     pub fn interests(&self) -> impl Iterator<Item = Interest<'_, S>> {
         let byte_count = self.buffered_bytes();
         self.sessions.iter().map(move |session| Interest {
@@ -121,7 +121,7 @@ impl<'a, S: Read + Write, C: Clock> Server<'a, S, C> {
         })
     }
 
-    /// When the next turn is due at the latest, in wall time.
+    /// The wall time at which [`poll`](Self::poll) must be called at the latest.
     pub fn wake_at(&self) -> Nanos {
         let now = self.clock.now();
         if self.is_behind {
@@ -134,11 +134,10 @@ impl<'a, S: Read + Write, C: Clock> Server<'a, S, C> {
         deadlines.chain(next).chain(farewell).fold(idle, Nanos::min)
     }
 
-    /// Reads what the `readable` clients have sent, lets the drive's time catch up with the wall's, and sends
-    /// what is due.
+    /// Does one turn: reads from the `readable` clients, advances the drive to the present, and sends replies.
     ///
     /// # Errors
-    /// The target cannot be measured any further; a client's failure ends only its connection.
+    /// The target cannot continue. A client's error only ends its connection.
     pub fn poll(&mut self, readable: &[u64]) -> Result<(), TargetError> {
         for session in self.sessions.iter_mut().filter(|session| readable.contains(&session.id)) {
             if session.read().is_err() {
@@ -158,8 +157,8 @@ impl<'a, S: Read + Write, C: Clock> Server<'a, S, C> {
         Ok(())
     }
 
-    /// Lets the drive's time catch up with the wall's, as far as that takes no longer than [`PATIENCE`]: a drive that is simulated more
-    /// slowly than its time passes must not keep clients and signals waiting.
+    /// Advances the drive towards the present for at most [`PATIENCE`]. A drive that is simulated too slowly must not
+    /// keep clients and signals waiting.
     fn catch_up(&mut self, now: Nanos) -> Result<(), TargetError> {
         let (due, slice) = (self.clock_scale.drive_at(now), self.clock_scale.span(SLICE));
         loop {
@@ -172,23 +171,23 @@ impl<'a, S: Read + Write, C: Clock> Server<'a, S, C> {
         }
     }
 
-    /// Begins to shut down: requests under way are still answered, and no others.
+    /// Begins to shut down: requests in progress are still answered, new ones are refused.
     pub fn end(&mut self) {
         let until = self.clock.now() + FAREWELL;
         self.closing_deadline.get_or_insert(until);
     }
 
-    /// Whether it has ended: every client has received its answers, or its time is up.
+    /// Whether the shutdown is complete: all clients have their answers, or their time is up.
     pub fn has_ended(&self) -> bool {
         self.closing_deadline.is_some() && self.sessions.is_empty()
     }
 
-    /// Whether there were clients and all have gone.
+    /// Whether there were clients and all have left.
     pub fn has_no_clients(&self) -> bool {
         self.stats.clients > 0 && self.sessions.is_empty()
     }
 
-    /// Clients that are there now.
+    /// Number of connected clients.
     pub fn clients(&self) -> usize {
         self.sessions.len()
     }
@@ -203,27 +202,27 @@ impl<'a, S: Read + Write, C: Clock> Server<'a, S, C> {
         }
     }
 
-    /// The time on the drive's clock.
+    /// The drive's time.
     pub fn drive_now(&self) -> Nanos {
         self.engine.now()
     }
 
-    /// Flash counters of a simulated drive as of now.
+    /// Current flash counters of a simulated drive.
     pub fn flash_counters(&self) -> Option<FlashCounters> {
         self.engine.flash_counters()
     }
 
-    /// Lines for the operator, each once.
+    /// Takes the notes for the operator that were added since the last call.
     pub fn notes(&mut self) -> Vec<String> {
         self.notes.take()
     }
 
-    /// Bytes that are held for all clients.
+    /// Bytes held for all clients.
     pub(crate) fn buffered_bytes(&self) -> u64 {
         self.sessions.iter().map(Session::buffered_bytes).sum()
     }
 
-    /// Reads what a client has sent, request by request, up to the limits.
+    /// Parses a client's input, request by request, up to the limits.
     fn read_ready(&mut self, index: usize, now: Nanos) {
         loop {
             let byte_count = self.buffered_bytes();
@@ -270,10 +269,10 @@ impl<'a, S: Read + Write, C: Clock> Server<'a, S, C> {
         }
     }
 
-    /// Answers the requests that the drive has ended. A client that has gone gets nothing.
+    /// Replies to requests that the drive has ended. Clients that have left get nothing.
     fn answer_all(&mut self) {
         let mut ended = std::mem::take(&mut self.completions);
-        // The time spent on simulation until now is part of the lag.
+        // Read after the simulation, so that the lag includes its time.
         let now = if ended.is_empty() { Nanos::ZERO } else { self.clock.now() };
         for CompletedRequest { job, at } in ended.drain(..) {
             let Some(index) = self.sessions.iter().position(|session| session.id == job.client) else {
@@ -308,7 +307,7 @@ impl<'a, S: Read + Write, C: Clock> Server<'a, S, C> {
         }
     }
 
-    /// Drops clients that have left or are silent, and at the end all of them.
+    /// Drops clients that selected no export in time, and at the end all of them.
     fn drop_closed(&mut self, now: Nanos) {
         for index in 0..self.sessions.len() {
             let session = &mut self.sessions[index];
@@ -334,7 +333,7 @@ impl<'a, S: Read + Write, C: Clock> Server<'a, S, C> {
     }
 }
 
-/// Whether the next request of this client can be taken. What has begun may always be brought to its end.
+/// Whether the next input of this client may be parsed. A request that has begun may always be completed.
 fn may_ask<S: Read + Write>(session: &Session<S>, held_of_all: u64) -> bool {
     let next = session.next_bytes();
     let bytes = session.buffered_bytes() + next;
@@ -343,9 +342,9 @@ fn may_ask<S: Read + Write>(session: &Session<S>, held_of_all: u64) -> bool {
         || (session.requests < REQUESTS_MAX && (has_room || bytes <= HELD_BYTES_SHARE))
 }
 
-/// The source of wall time: a monotonic clock, or a test.
+/// A source of wall time: a monotonic clock, or a test's clock.
 pub trait Clock {
-    /// The time since it was started; never goes back.
+    /// Time since the clock was started; never goes back.
     fn now(&self) -> Nanos;
 }
 
@@ -355,7 +354,7 @@ impl<C: Clock + ?Sized> Clock for &C {
     }
 }
 
-/// A drive's clock beside the wall's: `speed` of its seconds pass in one of the wall's.
+/// Translates between wall time and the drive's time, of which `speed` seconds pass in one second.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ClockScale {
     wall: Nanos,
@@ -364,23 +363,23 @@ pub(crate) struct ClockScale {
 }
 
 impl ClockScale {
-    /// From now on, when the clocks read `wall` and `drive`. `speed` is positive.
+    /// Starts when the clocks show `wall` and `drive`. `speed` is positive.
     pub(crate) fn new(wall: Nanos, drive: Nanos, speed: f64) -> Self {
         assert!(speed > 0.0 && speed.is_finite(), "time goes on: {speed}");
         Self { wall, drive, speed }
     }
 
-    /// The drive's time at that wall time.
+    /// The drive's time at this wall time.
     pub(crate) fn drive_at(&self, wall: Nanos) -> Nanos {
         self.drive + Nanos((wall.since(self.wall).0 as f64 * self.speed) as u64)
     }
 
-    /// The time that passes on the drive's clock in a span of the wall's; at least a nanosecond.
+    /// The drive's time that passes in this span of wall time; at least a nanosecond.
     fn span(&self, wall: Nanos) -> Nanos {
         Nanos(((wall.0 as f64 * self.speed) as u64).max(1))
     }
 
-    /// The wall time at which the drive's clock reads that: never a nanosecond early.
+    /// The wall time at which the drive's clock shows `drive`, never too early.
     pub(crate) fn wall_at(&self, drive: Nanos) -> Nanos {
         let span = drive.since(self.drive).0 as f64 / self.speed;
         let mut wall = self.wall + Nanos(span.ceil() as u64);
@@ -391,57 +390,57 @@ impl ClockScale {
     }
 }
 
-/// Requests of clients and their results.
+/// Counters of a server.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ServeStats {
-    /// Clients that have connected.
+    /// Clients that connected.
     pub connections: u64,
-    /// Of them, those that have chosen the export.
+    /// Clients that selected the export.
     pub clients: u64,
-    /// Clients that were rejected, or dropped for what they did or did not do.
+    /// Clients that were rejected or dropped.
     pub dropped: u64,
-    /// Requests that were answered without an error.
+    /// Reads answered without an error.
     pub reads: u64,
-    /// Bytes that they read.
+    /// Bytes of these reads.
     pub bytes_read: u64,
-    /// Writes that were answered without an error.
+    /// Writes answered without an error.
     pub writes: u64,
-    /// Bytes that they wrote.
+    /// Bytes of these writes.
     pub bytes_written: u64,
-    /// TRIM requests that were answered without an error.
+    /// TRIM requests answered without an error.
     pub trims: u64,
-    /// Bytes of them.
+    /// Bytes of these TRIM requests.
     pub bytes_trimmed: u64,
-    /// Requests to write zeros that were answered without an error.
+    /// Requests to write zeros answered without an error.
     pub zeroes: u64,
-    /// Bytes of them.
+    /// Bytes of these zeros.
     pub bytes_zeroed: u64,
-    /// Flushes that were answered without an error.
+    /// Flushes answered without an error.
     pub flushes: u64,
-    /// Requests to read something ahead that were answered without an error.
+    /// Prefetch requests (CACHE) answered without an error.
     pub prefetches: u64,
-    /// Requests for which parts are allocated.
+    /// Requests for the allocation of a range.
     pub block_status: u64,
     /// Requests that were refused before they reached the drive.
     pub refused: u64,
-    /// Requests that the drive or the store has answered with an error.
+    /// Requests that the drive or the store answered with an error.
     pub failed: u64,
-    /// The most I/Os that the drive had at once.
+    /// Most I/Os that the drive had in flight at once.
     pub depth_max: u32,
-    /// Bytes that are kept beside the drive now.
+    /// Bytes in the store now, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes_kept: Option<u64>,
-    /// How late the answers were.
+    /// How late the replies were.
     pub lag: Lag,
 }
 
 impl ServeStats {
-    /// Requests that were done.
+    /// Requests answered without an error, except for those about allocation.
     pub fn requests(&self) -> u64 {
         self.reads + self.writes + self.trims + self.zeroes + self.flushes + self.prefetches
     }
 
-    /// Counts a request that was done.
+    /// Counts a request that was answered without an error.
     pub(crate) fn count(&mut self, request: &ValidRequest) {
         let bytes = u64::from(request.length);
         match request.command {
@@ -461,25 +460,26 @@ impl ServeStats {
     }
 }
 
-/// How long after the drive's own answer the client's left, in nanoseconds of wall time: what the server adds.
+/// How much later a reply left the server than the drive answered, in nanoseconds of wall time: the delay that the
+/// server adds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Lag {
-    /// Answers.
+    /// Number of replies.
     pub answers: u64,
-    /// Their mean.
+    /// Mean.
     pub mean_ns: f64,
-    /// The 99th percentile.
+    /// 99th percentile.
     pub p99_ns: u64,
-    /// The latest.
+    /// Maximum.
     pub max_ns: u64,
 }
 
-/// Lags of all answers, in memory that does not grow.
+/// A histogram of lags, in constant memory.
 pub(crate) struct LagHistogram(Histogram<u64>);
 
 impl LagHistogram {
     pub(crate) fn new() -> Self {
-        /// An hour; what is later counts as that.
+        /// One hour; longer lags count as one hour.
         const MAX_NS: u64 = 3_600_000_000_000;
         Self(Histogram::new_with_max(MAX_NS, 3).expect("these bounds are valid"))
     }
@@ -499,12 +499,12 @@ impl LagHistogram {
     }
 }
 
-/// Lines at once.
+/// Most notes in a burst.
 const BURST: u32 = 20;
-/// One more is allowed after each of these.
+/// Time after which one more note is allowed.
 const NOTE_INTERVAL: Nanos = Nanos::from_secs(1);
 
-/// Lines that were not fetched so far.
+/// Notes that were not fetched yet.
 pub(crate) struct Notes {
     lines: Vec<String>,
     remaining: u32,
@@ -517,7 +517,7 @@ impl Notes {
         Self { lines: Vec::new(), remaining: BURST, since: now, skips: 0 }
     }
 
-    /// Notes a line, or counts it as left out.
+    /// Adds a note, or counts it as left out.
     pub(crate) fn add(&mut self, now: Nanos, line: String) {
         let earned = now.since(self.since).0 / NOTE_INTERVAL.0;
         self.since += Nanos(earned * NOTE_INTERVAL.0);
@@ -534,7 +534,7 @@ impl Notes {
         self.lines.push(line);
     }
 
-    /// Returns the lines.
+    /// Takes all notes.
     pub(crate) fn take(&mut self) -> Vec<String> {
         std::mem::take(&mut self.lines)
     }
@@ -551,7 +551,7 @@ mod tests {
             let clock_scale = ClockScale::new(Nanos(begun), Nanos(7), speed);
             let wall = clock_scale.wall_at(Nanos(due));
             prop_assert!(clock_scale.drive_at(wall) >= Nanos(due));
-            // Within a millionth and what one nanosecond of the wall is to the drive.
+            // Rounding: a millionth, and the drive's time in one nanosecond of wall time.
             let late = clock_scale.drive_at(wall).since(Nanos(due).max(Nanos(7))).0 as f64;
             prop_assert!(late <= 2.0 * speed.max(1.0) + due as f64 * 1e-6, "{late}");
         }

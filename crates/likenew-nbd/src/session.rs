@@ -1,4 +1,4 @@
-//! One client: its connection, what it has agreed on, and where in the protocol it is. Knows no drive.
+//! One client: its connection, its negotiated options, and its state in the protocol. Knows no drive.
 
 use std::io::{self, Read, Write};
 
@@ -18,7 +18,7 @@ use crate::wording;
 /// One client.
 pub(crate) struct Session<S> {
     pub(crate) id: u64,
-    /// Who it is, for people.
+    /// A description of the client for people.
     pub(crate) peer: String,
     pub(crate) stream: S,
     inbox: Inbox,
@@ -27,64 +27,64 @@ pub(crate) struct Session<S> {
     handshake: Handshake,
     pub(crate) negotiation: NegotiatedOptions,
     options: u32,
-    /// When it came, in wall time.
+    /// Wall time of the connection.
     since: Nanos,
-    /// Requests under way.
+    /// Requests in progress.
     pub(crate) requests: usize,
-    /// Bytes of requests under way.
+    /// Bytes of requests in progress.
     pub(crate) request_bytes: u64,
     notes: u32,
-    /// Whether the client sends nothing more; what it has sent is still parsed.
+    /// Whether the client has closed its side. What it sent before is still parsed.
     is_silent: bool,
     end: End,
 }
 
-/// Where in the protocol it is.
+/// The input that is expected next.
 #[derive(Debug)]
 enum Phase {
-    /// Its flags come next.
+    /// The client's flags.
     Flags,
-    /// The head of an option comes next.
+    /// The head of an option.
     Option,
     /// The data of an option.
     OptionData(OptionHead),
-    /// So many bytes of data of an option that is too long.
+    /// Data of an option that is too long; `remaining` bytes are skipped.
     OptionSkipped { option: u32, remaining: u32 },
-    /// A request comes next.
+    /// The head of a request.
     Request,
-    /// The rest of the bytes of a write.
+    /// The data of a write.
     Payload { header: Header, bytes: Vec<u8> },
-    /// So many bytes of a write that is refused.
+    /// Data of a write that is refused; `remaining` bytes are skipped.
     PayloadSkipped { header: Header, refusal: Refusal, remaining: u32 },
 }
 
-/// Whether the session continues.
+/// Whether and how the session ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
-    /// It does.
+    /// The session continues.
     Open,
-    /// Nothing more is read; what is under way is still answered.
+    /// Input is ignored, and requests in progress are still answered.
     AfterReplies,
-    /// At once.
+    /// The session ends at once.
     Immediate,
 }
 
-/// What parsing came to.
+/// The result of parsing.
 pub(crate) enum ParseOutcome {
     /// A request to carry out.
     Request(ValidRequest),
-    /// One was refused and answered.
+    /// A request was refused and answered.
     Refused(Errno, &'static str),
-    /// The client can transmit from here on.
+    /// The client selected the export; requests follow.
     Transmits,
-    /// Something that changes nothing outside.
+    /// Input was consumed, and the server need not act.
     Step,
-    /// More bytes have to come.
+    /// More input is needed.
     NeedMore,
 }
 
 impl<S: Read + Write> Session<S> {
-    /// A client that has come just now; it is greeted.
+    /// Greets a client that has just connected.
     pub(crate) fn new(id: u64, peer: String, stream: S, now: Nanos) -> Self {
         let mut outbox = Outbox::default();
         handshake::greet(&mut outbox);
@@ -107,45 +107,45 @@ impl<S: Read + Write> Session<S> {
         }
     }
 
-    /// Whether it has chosen the export.
+    /// Whether the client has selected the export.
     pub(crate) fn transmits(&self) -> bool {
         matches!(self.phase, Phase::Request | Phase::Payload { .. } | Phase::PayloadSkipped { .. })
     }
 
-    /// When it is dropped unless it has chosen the export, in wall time.
+    /// Wall time by which the client must select the export, if that is still due.
     pub(crate) fn deadline(&self) -> Option<Nanos> {
         (!self.transmits() && self.end == End::Open).then(|| self.since + HANDSHAKE)
     }
 
-    /// Bytes that are held for it, or will be for what has begun.
+    /// Bytes held for the client, including all data of a write that has begun.
     pub(crate) fn buffered_bytes(&self) -> u64 {
         let payload = if let Phase::Payload { header, .. } = &self.phase { header.length } else { 0 };
         self.request_bytes + u64::from(payload) + self.outbox.capacity() as u64
     }
 
-    /// Bytes that will be held for the next request, if its head has come.
+    /// Bytes that the next request will need, if its head has arrived.
     pub(crate) fn next_bytes(&self) -> u64 {
         self.inbox.peek().and_then(Header::read).map_or(0, |header| header.buffered_bytes().into())
     }
 
-    /// Whether it may still say something.
+    /// Whether input is still parsed.
     pub(crate) fn listens(&self) -> bool {
         self.end == End::Open
     }
 
-    /// Nothing is read of it any more; what is under way is still answered.
+    /// Ignores further input, and still answers requests in progress.
     pub(crate) fn hang_up(&mut self) {
         if self.end == End::Open {
             self.end = End::AfterReplies;
         }
     }
 
-    /// It is let go without another word.
+    /// Ends the session without further replies.
     pub(crate) fn drop_now(&mut self) {
         self.end = End::Immediate;
     }
 
-    /// Whether it can be let go.
+    /// Whether the session can be removed.
     pub(crate) fn is_over(&self) -> bool {
         match self.end {
             End::Open => false,
@@ -154,17 +154,17 @@ impl<S: Read + Write> Session<S> {
         }
     }
 
-    /// Whether a line may still be noted of it, which is counted; how many more there may be.
+    /// Counts a note about the client, and returns how many more may follow; `None` if there were too many.
     pub(crate) fn may_note(&mut self) -> Option<u32> {
         self.notes += 1;
         NOTES_MAX.checked_sub(self.notes)
     }
 
-    /// Reads what there is, but only so much that others have their turn.
+    /// Reads available input, up to what one turn allows.
     pub(crate) fn read(&mut self) -> io::Result<()> {
-        /// Bytes of one read.
+        /// Bytes of one system call.
         const READ: usize = 128 << 10;
-        // What was read before goes first: an inbox holds a turn's bytes at most.
+        // Earlier input is parsed first: the inbox holds at most the bytes of a turn.
         while self.has_room() {
             match self.inbox.fill(&mut self.stream, READ)? {
                 ReadOutcome::Some(READ) => {}
@@ -178,27 +178,27 @@ impl<S: Read + Write> Session<S> {
         Ok(())
     }
 
-    /// Whether it may take more bytes.
+    /// Whether more input may be read.
     pub(crate) fn has_room(&self) -> bool {
         self.listens() && !self.is_silent && self.inbox.len() < TURN_BYTES
     }
 
-    /// Whether the next thing that it says is a new request.
+    /// Whether the next input is the head of a request.
     pub(crate) fn is_between_requests(&self) -> bool {
         matches!(self.phase, Phase::Request)
     }
 
-    /// All complete input was parsed, and the rest is incomplete: it stays so if nothing more comes.
+    /// Called when the input ends within a message. If the client has closed its side, the session ends.
     pub(crate) fn starve(&mut self) {
         if self.is_silent {
             self.hang_up();
         }
     }
 
-    /// Takes the next thing that has come. `ending` refuses everything since the server ends.
+    /// Parses the next message. `ending`: the server shuts down and refuses everything.
     ///
     /// # Errors
-    /// The client is to be dropped, and why.
+    /// The reason for which the client is dropped.
     pub(crate) fn parse(&mut self, export: &Export, ending: bool) -> Result<ParseOutcome, &'static str> {
         if self.end == End::Immediate {
             return Ok(ParseOutcome::NeedMore);
@@ -293,7 +293,7 @@ impl<S: Read + Write> Session<S> {
                 Ok(ParseOutcome::NeedMore)
             }
             Ok(Command::Write) => {
-                // It grows as the bytes come: a client that announces much and sends nothing gets no memory.
+                // Grows as data arrives, so that a client cannot make the server allocate what it never sends.
                 self.phase = Phase::Payload { header, bytes: Vec::new() };
                 Ok(ParseOutcome::Step)
             }
@@ -311,7 +311,7 @@ impl<S: Read + Write> Session<S> {
         ParseOutcome::Refused(refusal.errno, refusal.reason)
     }
 
-    /// How a request of it is answered.
+    /// Identifies the reply to the request with this cookie.
     pub(crate) fn reply(&self, cookie: u64) -> Reply {
         Reply { cookie, structured: self.negotiation.structured }
     }

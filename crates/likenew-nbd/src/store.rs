@@ -1,5 +1,5 @@
-//! Where the bytes are kept that clients write: in a sparse file, byte for byte what the drive holds, or in memory, only pages that
-//! hold anything but zeros. What was never written, or was taken back, reads as zeros.
+//! Keeps the data that clients write: in a sparse file, byte for byte as on the drive, or in memory, where only pages
+//! with data take space. Ranges that were never written or were trimmed read as zeros.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -10,43 +10,43 @@ use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use rustix::fs::{FallocateFlags, SeekFrom, fallocate, seek};
 use rustix::io::Errno;
 
-/// Bytes by address.
+/// Data by address.
 pub trait Store: Send {
-    /// Fills the buffer with the contents at `offset`.
+    /// Fills the buffer with the data at `offset`.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// The data cannot be read.
     fn read(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<()>;
 
-    /// Keeps these bytes at `offset`.
+    /// Stores these bytes at `offset`.
     ///
-    /// # Errors
-    /// It cannot be written; [`io::ErrorKind::StorageFull`] when there is no space. The contents of the range
+    /// The data cannot be written; [`io::ErrorKind::StorageFull`] if there is no space. The contents of the range are
+    /// then unknown.
     /// are then unknown.
     fn write(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()>;
 
-    /// The range reads as zeros from now on, and its whole pages take no space.
+    /// Makes the range read as zeros, and frees its whole pages.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The range cannot be written.
     fn clear(&mut self, range: Range<u64>) -> io::Result<()>;
 
-    /// Where what begins at `range.start` ends, at most at `range.end`, and whether anything is kept there.
+    /// The extent that begins at `range.start`, cut at `range.end`.
     ///
     /// # Errors
-    /// It cannot be found out.
+    /// The allocation cannot be determined.
     fn stretch(&mut self, range: Range<u64>) -> io::Result<StoreExtent>;
 
-    /// Bytes that are kept now.
+    /// Bytes allocated now.
     fn buffered_bytes(&self) -> u64;
 }
 
-/// A range that is kept, or of which nothing is.
+/// A range that is allocated as a whole, or not at all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StoreExtent {
-    /// The first byte behind it.
+    /// End of the range.
     pub end: u64,
-    /// Whether bytes are kept there; where not, it reads as zeros.
+    /// Whether the range is allocated; otherwise it reads as zeros.
     pub is_held: bool,
 }
 
@@ -56,21 +56,21 @@ pub(crate) fn is_zero(bytes: &[u8]) -> bool {
     bytes.chunks(ZEROS.len()).all(|chunk| chunk == &ZEROS[..chunk.len()])
 }
 
-/// Zeros that are written where a file system cannot take bytes back.
+/// Zeros, written if a file system cannot punch holes.
 static ZEROS: [u8; 64 << 10] = [0; 64 << 10];
 
-/// A file that is as long as the drive.
+/// Stores data in a file of the drive's size.
 pub struct Image {
     file: File,
-    /// Whether the file system takes bytes back.
+    /// Whether the file system can punch holes.
     punches: bool,
 }
 
 impl Image {
-    /// Keeps the bytes of a drive of so many in this file, which becomes as long.
+    /// Stores the data of a drive with this capacity in `file`, which gets the same length.
     ///
     /// # Errors
-    /// It cannot be made as long.
+    /// The file cannot get this length.
     pub fn new(file: File, capacity: u64) -> io::Result<Self> {
         if file.metadata()?.len() != capacity {
             file.set_len(capacity)?;
@@ -78,10 +78,10 @@ impl Image {
         Ok(Self { file, punches: true })
     }
 
-    /// Makes what was written durable on the medium below the file.
+    /// Makes the written data durable on the medium below the file.
     ///
     /// # Errors
-    /// The medium's.
+    /// The medium failed.
     pub fn sync(&self) -> io::Result<()> {
         self.file.sync_all()
     }
@@ -129,7 +129,7 @@ impl Store for Image {
     fn stretch(&mut self, range: Range<u64>) -> io::Result<StoreExtent> {
         let data = match seek(&self.file, SeekFrom::Data(range.start)) {
             Ok(at) => at,
-            // There is no more data.
+            // No data follows.
             Err(Errno::NXIO) => return Ok(StoreExtent { end: range.end, is_held: false }),
             Err(errno) => return Err(errno.into()),
         };
@@ -141,7 +141,7 @@ impl Store for Image {
     }
 
     fn buffered_bytes(&self) -> u64 {
-        /// What `st_blocks` counts in, whatever the file system's own blocks are.
+        /// Unit of `st_blocks`, whatever the file system's block size.
         const SECTOR: u64 = 512;
         self.file.metadata().map_or(0, |metadata| metadata.blocks() * SECTOR)
     }
@@ -152,14 +152,14 @@ const PAGE: usize = 4096;
 
 type Page = Box<[u8; PAGE]>;
 
-/// Pages by number.
+/// Stores data in memory, as pages by number.
 pub struct Pages {
     pages: BTreeMap<u64, Page>,
     pages_max: u64,
 }
 
 impl Pages {
-    /// Nothing so far, and at most so many bytes.
+    /// An empty store that may allocate this many bytes.
     pub fn new(bytes_max: u64) -> Self {
         Self { pages: BTreeMap::new(), pages_max: bytes_max / PAGE as u64 }
     }
@@ -186,7 +186,7 @@ impl Pages {
     }
 }
 
-/// The pages that a range touches: number, where in the page, and where in the range.
+/// The pages of a range: page number, range within the page, and offset within the range.
 fn parts(offset: u64, length: u64) -> impl Iterator<Item = (u64, Range<usize>, u64)> {
     let (page, end) = (PAGE as u64, offset + length);
     let first = offset / page;
@@ -227,7 +227,7 @@ impl Store for Pages {
             self.pages.range(whole.clone()).map(|(number, _)| *number).collect()
         };
         stored.iter().for_each(|number| drop(self.pages.remove(number)));
-        // Pages that are touched in part are at both ends alone.
+        // Only the first and last page can be covered in part.
         let ends = [range.start / page, range.end / page];
         let count = if ends[0] == ends[1] { 1 } else { 2 };
         for number in ends.into_iter().take(count).filter(|number| !whole.contains(number)) {

@@ -1,4 +1,4 @@
-//! The server against clients in memory, on a clock that tests move.
+//! Tests of the server with clients in memory and a clock that the tests set.
 
 mod depth;
 mod handshake;

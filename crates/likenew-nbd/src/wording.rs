@@ -1,10 +1,10 @@
-//! Every sentence of the server: to its operator, and to clients.
+//! Sentences of the server for its operator and for clients.
 
 use std::io;
 
 // Notes for the operator
 
-/// `is_last`: of those that are noted of this client.
+/// `is_last`: whether further notes about this client are suppressed.
 pub(crate) fn note(client: &str, what: &str, is_last: bool) -> String {
     let suffix = if is_last { " (further lines suppressed)" } else { "" };
     format!("{client}: {what}{suffix}")

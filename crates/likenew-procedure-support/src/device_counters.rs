@@ -1,4 +1,4 @@
-//! Whether the measured I/O reached the device, for every procedure's evidence.
+//! Checks for every procedure whether the measured I/O reached the device.
 //!
 //! Direct I/O moves as many bytes as the device counts. If the device counts fewer, something above it
 //! answered; if it counts more, it did other I/O as well. `docs/explanation/method.md` gives the reasons for
@@ -11,17 +11,16 @@ use likenew_core::segment::Segment;
 
 use crate::wording;
 
-/// A file system moves up to this many bytes for its own metadata; a smaller difference does not matter.
+/// Bytes that a file system may move for its own metadata; smaller differences do not matter.
 const BYTES_MIN: u64 = 16 << 20;
-/// Share of the bytes of a test that the device may count less; `docs/explanation/method.md` gives the reason
-/// …
+/// Share of a test's bytes from which missing ones matter; `docs/explanation/method.md` gives the reason.
 const MISSING_MIN: f64 = 0.05;
-/// … or more. Same source.
+/// Share of a test's bytes from which extra ones matter; `docs/explanation/method.md` gives the reason.
 const EXTRA_MIN: f64 = 0.10;
-/// Most tests that are named one by one.
+/// Most tests that an answer names.
 const NAMED_MAX: usize = 3;
 
-/// Answers if the counts show a problem.
+/// An answer about missing bytes and one about extra bytes, each only if they matter.
 pub fn answers(segments: &[Segment]) -> Vec<Answer> {
     let comparisons: Vec<CounterComparison<'_>> =
         segments.iter().filter_map(CounterComparison::from_segment).collect();
@@ -36,14 +35,14 @@ struct CounterComparison<'a> {
     name: &'a str,
     bytes_moved: u64,
     device_bytes: u64,
-    /// Bytes moved and not counted, for reads and for writes.
+    /// Bytes moved but not counted, reads and writes together.
     missing: u64,
-    /// Bytes counted and not moved.
+    /// Bytes counted but not moved; 0 if several devices or failed I/Os explain them.
     extra: u64,
 }
 
 impl<'a> CounterComparison<'a> {
-    /// `None` for a rest, for I/O that should come from memory, and without device counters.
+    /// `None` for a rest, for I/O through the page cache or to nowhere, and without device counters.
     fn from_segment(segment: &'a Segment) -> Option<Self> {
         let counted = segment.device_counters.filter(|_| segment.workload.access.is_direct())?;
         let moved = [Op::Read, Op::Write].map(|op| segment.bytes(op));
@@ -68,7 +67,7 @@ fn is_significant(difference: u64, bytes_moved: u64, share_min: f64) -> bool {
     difference >= BYTES_MIN && difference as f64 >= share_min * bytes_moved as f64
 }
 
-/// The answer about the tests with a significant difference, or about all of them together.
+/// The answer about tests with a significant difference; if there are none, about all tests together.
 fn answer(
     comparisons: &[CounterComparison<'_>],
     share_min: f64,
@@ -85,7 +84,7 @@ fn answer(
         return None;
     }
     if differ.is_empty() {
-        // Many small ones, none of which shows much by itself.
+        // Many small differences add up, although none matters by itself.
         differ = comparisons.iter().filter(|comparison| difference(comparison) > 0).collect();
     }
     differ.sort_by_key(|comparison| std::cmp::Reverse(difference(comparison)));
@@ -114,7 +113,7 @@ mod tests {
 
     const MIB: u64 = 1 << 20;
 
-    /// A workload with these MiB of reads and of writes, and the MiB that were counted.
+    /// A segment that moved these MiB of reads and writes, and the MiB that the device counted.
     fn segment(bytes_moved: [u64; 2], device_bytes: [u64; 2]) -> Segment {
         let workload = Workload::new("w", Until::ops(1), Vec::new());
         let mut segment = SegmentRecorder::join(vec![SegmentRecorder::default()], &workload, Stop::Reached);
@@ -129,7 +128,7 @@ mod tests {
         segment
     }
 
-    /// The ids of the answers, none of which is a problem of the drive.
+    /// The ids of the answers, after checking that none is a problem of the drive.
     fn ids(segments: &[Segment]) -> Vec<String> {
         let answers = answers(segments);
         assert!(answers.iter().all(|answer| answer.standing == Standing::Unknown));
@@ -143,7 +142,7 @@ mod tests {
             // Metadata of the file system.
             ([0, 1000], [3, 1015]),
             ([0, 1000], [90, 1009]),
-            // Short by less than 5%, or by little.
+            // Fewer than 5%, or fewer than 16 MiB, are missing.
             ([1000, 0], [951, 0]),
             ([15, 0], [0, 0]),
             ([0, 0], [500, 500]),
@@ -161,7 +160,7 @@ mod tests {
         assert_eq!(ids(&[segment([1000, 0], [1200, 0])]), ["device_bytes_extra"]);
         // Reads from memory while another program writes.
         assert_eq!(ids(&[segment([1000, 0], [0, 1000])]).len(), 2);
-        // Each is too short to show anything, and all together are not.
+        // Each test misses too little to matter; all together do not.
         let many: Vec<Segment> = (0..10).map(|_| segment([8, 0], [0, 0])).collect();
         assert_eq!(ids(&many), ["device_bytes_missing"]);
         let evidence = &answers(&many)[0].evidence;

@@ -1,4 +1,4 @@
-//! What the passes of one cell of a table come to: an estimate with its interval, and what that shows.
+//! Means and ratios of passes with their intervals, and whether they are clearly above or below a bound.
 
 use likenew_core::findings::Answer;
 use likenew_core::io::Op;
@@ -8,23 +8,23 @@ use likenew_core::units::Nanos;
 use likenew_stats::interval::{CONFIDENCE_95, Interval, mean_interval, ratio_interval};
 use likenew_stats::summary::mean;
 
-/// A number and how far it can be trusted: the mean of some passes, or one mean over another.
+/// A mean of passes, or a ratio of two means, with its interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
     /// The number.
     pub value: f64,
-    /// At 95%, unless it says otherwise; `None` of a single pass.
+    /// The interval, at 95% unless stated otherwise; `None` for a single pass.
     pub interval: Option<Interval>,
 }
 
-/// What an estimate shows. It is clear only where its whole interval is on one side.
+/// What an estimate shows about a bound or a range. It is clear only if the whole interval agrees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// More than the bound.
     Above,
     /// Less than the bound.
     Below,
-    /// Within the range that makes no difference.
+    /// Within a range that makes no difference.
     Alike,
     /// The interval lies on both sides of the bound.
     Unclear,
@@ -38,7 +38,7 @@ impl Estimate {
         Some(Self { value: mean(passes)?, interval: mean_interval(passes, CONFIDENCE_95) })
     }
 
-    /// The mean of some passes over that of others, by a formula, so that equal plans give equal results.
+    /// The ratio of two means. Its interval follows from a formula, so that equal plans give equal results.
     pub fn of_ratio(passes: &[f64], others: &[f64]) -> Option<Self> {
         Some(Self {
             value: mean(passes)? / mean(others)?,
@@ -46,7 +46,7 @@ impl Estimate {
         })
     }
 
-    /// The same number in another form, such as a percentage, or what is lost of what is left.
+    /// Converts value and interval, for example to a percentage or to the share that was lost.
     #[must_use]
     pub fn map(self, form: impl Fn(f64) -> f64) -> Self {
         let interval = self.interval.map(|Interval { low, high }| {
@@ -56,7 +56,7 @@ impl Estimate {
         Self { value: form(self.value), interval }
     }
 
-    /// Of what is never negative, such as a speed.
+    /// Cuts the interval at 0, for values that are never negative, such as speeds.
     #[must_use]
     pub fn not_negative(self) -> Self {
         let clamped = |Interval { low, high }| Interval { low: f64::max(low, 0.0), high };
@@ -73,7 +73,7 @@ impl Estimate {
         self.interval.map(|interval| interval.high)
     }
 
-    /// Adds it to an answer, unless it is of a single pass.
+    /// Adds the estimate to an answer, unless it is of a single pass.
     pub fn put(&self, answer: Answer, unit: &str) -> Answer {
         match self.interval {
             Some(Interval { low, high }) => answer.estimate(self.value, low, high, unit),
@@ -81,7 +81,7 @@ impl Estimate {
         }
     }
 
-    /// On which side of `bound` it is.
+    /// Which side of `bound` the estimate is on.
     pub fn against(&self, bound: f64) -> Verdict {
         match self.interval {
             None => Verdict::OnePass,
@@ -91,7 +91,7 @@ impl Estimate {
         }
     }
 
-    /// Whether it is within a range that makes no difference, or outside of all of it.
+    /// Whether the estimate is inside or outside of a range that makes no difference.
     pub fn within(&self, low: f64, high: f64) -> Verdict {
         match (self.against(low), self.against(high)) {
             (Verdict::Above, Verdict::Below) => Verdict::Alike,
@@ -102,7 +102,7 @@ impl Estimate {
         }
     }
 
-    /// Whether a ratio is within a range about 1 that makes no difference, or else not 1.
+    /// Whether a ratio is inside a range about 1 that makes no difference; if not, on which side of 1 it is.
     pub fn differs(&self, low: f64, high: f64) -> Verdict {
         match self.within(low, high) {
             Verdict::Alike => Verdict::Alike,
@@ -111,14 +111,14 @@ impl Estimate {
     }
 }
 
-/// The passes of one cell of a table that measured something.
+/// The passes of one test that measured something.
 #[derive(Clone)]
 pub struct Passes<'a> {
-    /// As they ran.
+    /// The passes, in the order they ran.
     pub segments: Vec<&'a Segment>,
-    /// Bytes a second of each.
+    /// Bytes a second of each pass.
     pub speeds: Vec<f64>,
-    /// All of them together.
+    /// The I/Os of all passes together.
     pub total: Tally,
 }
 
@@ -143,12 +143,12 @@ impl<'a> Passes<'a> {
         Estimate::of_passes(&passes).expect("a cell has a pass")
     }
 
-    /// The time of all of them.
+    /// Total time of the passes.
     pub fn elapsed(&self) -> Nanos {
         Nanos(self.segments.iter().map(|segment| segment.elapsed().0).sum())
     }
 
-    /// Whether nothing shows how much results vary.
+    /// Whether there is a single pass, which does not show how much results vary.
     pub fn is_one(&self) -> bool {
         self.segments.len() < 2
     }
@@ -159,7 +159,7 @@ pub fn is_whole(segment: &Segment) -> bool {
     segment.stop == Stop::Reached && segment.measurement_error().is_none()
 }
 
-/// What belongs to the same key together, in order of first appearance.
+/// Groups values by key, in order of first appearance.
 pub fn grouped<K: PartialEq, V>(pairs: impl IntoIterator<Item = (K, V)>) -> Vec<(K, Vec<V>)> {
     let mut groups: Vec<(K, Vec<V>)> = Vec::new();
     for (key, value) in pairs {
@@ -171,7 +171,7 @@ pub fn grouped<K: PartialEq, V>(pairs: impl IntoIterator<Item = (K, V)>) -> Vec<
     groups
 }
 
-/// The values in order of first appearance, each once.
+/// The values without repeats, in order of first appearance.
 pub fn distinct<T: PartialEq>(values: impl IntoIterator<Item = T>) -> Vec<T> {
     grouped(values.into_iter().map(|value| (value, ()))).into_iter().map(|(value, _)| value).collect()
 }

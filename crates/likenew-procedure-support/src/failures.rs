@@ -1,4 +1,4 @@
-//! Failed I/Os, and tests that were not measured because of them, for every procedure's evidence.
+//! Answers about failed I/Os and the tests that they spoiled, for every procedure.
 
 use likenew_core::drive::TargetKind;
 use likenew_core::findings::{Action, Answer, Standing};
@@ -9,11 +9,11 @@ use likenew_core::segment::{Segment, Stop};
 
 use crate::wording;
 
-/// Most failed tests that are named one by one.
+/// Most failed tests that an answer names.
 const NAMED_MAX: usize = 3;
 
-/// Failed I/Os, and failed jobs of another program. Only errors of the medium are problems of the drive: a
-/// full file system, or an unplugged drive, says nothing of its health.
+/// Answers about failed I/Os, and about failed jobs of another program. Only errors of the medium are problems of the
+/// drive: a full file system or an unplugged drive says nothing about its health.
 pub fn failure_answers<'a>(segments: impl IntoIterator<Item = &'a Segment, IntoIter: Clone>) -> Vec<Answer> {
     let segments = segments.into_iter();
     let failures = segments.clone().filter_map(|segment| match segment.stop {
@@ -23,8 +23,8 @@ pub fn failure_answers<'a>(segments: impl IntoIterator<Item = &'a Segment, IntoI
     failures.chain(failed_ios(segments)).collect()
 }
 
-/// Takes the proposals from all other answers where the drive failed I/Os, as every further test, and every step that
-/// writes, loads a failing drive when its data has yet to be saved. A real drive is asked for its health instead.
+/// If the drive failed I/Os, removes the actions from all other answers: further tests and writes load a failing
+/// drive whose data has yet to be saved. Instead, the owner of a real drive is told to read its SMART data.
 pub fn spare_failing_drive(answers: &mut [Answer], evidence: &Evidence) {
     let is_failure =
         |answer: &Answer| answer.standing == Standing::Problem && wording::is_about_failures(answer);
@@ -40,7 +40,7 @@ pub fn spare_failing_drive(answers: &mut [Answer], evidence: &Evidence) {
     }
 }
 
-/// Asks a drive for its health; nothing of a simulated one, which cannot be asked.
+/// The action that reads a drive's SMART data; `None` for a simulated drive, which has none.
 pub fn read_smart(evidence: &Evidence) -> Option<Action> {
     let kind = evidence.identity.kind;
     let device = evidence.plan.target.as_deref().filter(|_| kind == TargetKind::Device);
@@ -48,8 +48,8 @@ pub fn read_smart(evidence: &Evidence) -> Option<Action> {
         .then(|| wording::read_smart(device))
 }
 
-/// What the error of another program's job shows about the drive: that its medium failed, or that it returned
-/// other data than was written. Any other error only means that the job was not measured.
+/// The answer if another program's job met an error of the medium, or read other data than was written. Any other
+/// error only means that the job was not measured.
 fn failed_job(segment: &Segment, errno: i32) -> Option<Answer> {
     let job = &segment.workload.name;
     if errno == DATA_DIFFERS {
@@ -68,7 +68,7 @@ fn failed_ios<'a>(segments: impl Iterator<Item = &'a Segment> + Clone) -> Option
     if let Some(first) = samples().next() {
         return Some(wording::system_refused_ios(errors, first.into()));
     }
-    // Another program may record only how many failed.
+    // Another program may record only how many I/Os failed.
     (errors > 0).then(|| wording::failed_ios_without_reason(errors))
 }
 
@@ -84,12 +84,12 @@ fn is_same_error(one: &MeasurementError, other: &MeasurementError) -> bool {
     }
 }
 
-/// Number of tests run, failed ones included.
+/// Number of tests that ran, failed ones included.
 pub fn tests_run(segments: &[Segment]) -> usize {
     segments.iter().filter(|segment| !segment.workload.is_rest()).count()
 }
 
-/// The tests that were not measured, and why; tables have no rates for them.
+/// The answer that names the tests that failed, and why; tables have no rates for them.
 pub fn unmeasured_workloads(segments: &[Segment]) -> Option<Answer> {
     let failures: Vec<(&str, MeasurementError)> = segments
         .iter()

@@ -1,5 +1,5 @@
-//! Options are declared once: a struct is what is typed, with its help and defaults, and what a plan keeps. What depends on the
-//! target is fitted to it.
+//! Options of procedures. One struct holds what a user types, with help and defaults, and what a plan keeps; options
+//! that depend on the target are fitted to it.
 
 use std::str::FromStr;
 
@@ -13,36 +13,36 @@ use serde::de::DeserializeOwned;
 
 use crate::wording;
 
-/// The options of a procedure. The fields are named as the keys of its plan.
+/// The options of a procedure. The names of the fields are the keys of its plan.
 pub trait Options: Args + Clone + Serialize + DeserializeOwned {
-    /// The procedure that has them.
+    /// The procedure of these options.
     const DESCRIPTOR: &'static Descriptor;
 
-    /// Whether the drive has to be one that may be overwritten: a folder, or one whose owner agreed.
+    /// Whether the run has to write, and so needs a folder or a drive whose owner agreed.
     fn writes(&self, _is_chosen: &dyn Fn(&str) -> bool) -> bool {
         false
     }
 
-    /// Whether each run on a real drive has a seed of its own, so that its data is not taken for that of an earlier one.
+    /// Whether each run on a real drive needs its own seed, so that its data is not mistaken for an earlier run's.
     fn needs_new_seed(&self) -> bool {
         false
     }
 
-    /// Adapts to the target what was not chosen.
+    /// Adapts the options that the user did not choose to the target.
     ///
     /// # Errors
-    /// What was chosen does not fit the target.
+    /// An option that the user chose does not fit the target.
     fn fit(&mut self, fitting: &mut Fitting<'_>) -> Result<(), Unfit>;
 }
 
-/// The options where nothing is chosen: those of the command line.
+/// The options of an empty command line.
 pub fn defaults<O: Args>() -> O {
     typed([])
 }
 
-/// The options of a command line that is known to be right.
+/// Parses a command line that is known to be valid.
 pub fn typed<O: Args, const WORDS: usize>(words: [&str; WORDS]) -> O {
-    // An option may ask for a seed, which every command takes.
+    // An option may require --seed, which every command has.
     let command = Command::new("likenew").no_binary_name(true).arg(Arg::new("seed").long("seed"));
     let grammar = O::augment_args(command);
     let matches =
@@ -50,7 +50,7 @@ pub fn typed<O: Args, const WORDS: usize>(words: [&str; WORDS]) -> O {
     O::from_arg_matches(&matches).expect("a value is what its option takes")
 }
 
-/// The command line of options: those that differ from `defaults`, in the order in which they are declared.
+/// The options that differ from `defaults`, as a command line, in order of declaration.
 pub fn arguments<O: Options>(options: &O, defaults: &O) -> String {
     let (options, defaults) = (table(options), table(defaults));
     let grammar = O::augment_args(Command::new("likenew"));
@@ -81,11 +81,11 @@ fn plain(value: &toml::Value) -> String {
 /// Why options do not fit a target.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Unfit {
-    /// In a sentence.
+    /// For the reason in this sentence.
     Because(String),
-    /// How many bytes it has could not be found out.
+    /// The size of the target is unknown.
     UnknownSize,
-    /// It would be written to, and its owner has not agreed.
+    /// The run would write, and the target's owner has not agreed.
     ReadOnly,
 }
 
@@ -95,19 +95,19 @@ impl From<String> for Unfit {
     }
 }
 
-/// A target, as far as options depend on it, and which options were chosen.
+/// The properties of a target that options depend on, and which options the user chose.
 pub struct Fitting<'a> {
-    /// Bytes that may be used; none could not be found out.
+    /// Bytes that may be used; `None` if unknown.
     pub usable_bytes: Option<u64>,
-    /// Whether it is a folder, where temporary files are measured.
+    /// Whether it is a folder, in which temporary files are measured.
     pub is_folder: bool,
     /// Whether it may be written to.
     pub is_writable: bool,
-    /// Whether it is measured in wall time.
+    /// Whether it is measured in wall time, as real drives are.
     pub is_real: bool,
-    /// Whether the option of this key was chosen.
+    /// Whether the user chose the option of this key.
     pub is_chosen: &'a dyn Fn(&str) -> bool,
-    /// What the user should know of it.
+    /// Notes to show to the user.
     pub notes: Vec<&'static str>,
 }
 
@@ -115,22 +115,22 @@ impl Fitting<'_> {
     /// Bytes that may be used.
     ///
     /// # Errors
-    /// They could not be found out.
+    /// The size is unknown.
     pub fn usable(&self) -> Result<u64, Unfit> {
         self.usable_bytes.ok_or(Unfit::UnknownSize)
     }
 
-    /// What was chosen, and for the rest `base`.
+    /// The options that the user chose, and `base` for the rest.
     pub fn chosen_over<O: Options>(&self, options: &O, base: O) -> O {
         let mut table = table(&base);
         table.extend(self::table(options).into_iter().filter(|(key, _)| (self.is_chosen)(key)));
         O::deserialize(table).expect("both are options")
     }
 
-    /// Operations: those that were chosen, in either spelling; otherwise only reads where nothing may be written.
+    /// Decides the operations: those that the user chose, by either option; on a read-only target, reads by default.
     ///
     /// # Errors
-    /// Writes were chosen, and nothing may be written.
+    /// The user chose writes, and the target is read-only.
     pub fn ops(&mut self, ops: &mut Vec<Mix>, rwmixread: Option<Mix>) -> Result<(), Unfit> {
         if let Some(mix) = rwmixread {
             *ops = vec![mix];
@@ -146,15 +146,15 @@ impl Fitting<'_> {
         Ok(())
     }
 
-    /// The user should know that nothing is written.
+    /// Notes for the user that nothing is written.
     pub fn note_reads_only(&mut self) {
         self.notes.push(wording::READS_ONLY);
     }
 
-    /// The span: the one that was chosen; otherwise less where the target is smaller, in whole steps.
+    /// Decides the span: the one that the user chose; by default less on a smaller target, in multiples of `step`.
     ///
     /// # Errors
-    /// The target has not even one step.
+    /// The target is smaller than one step.
     pub fn span(&self, span: &mut u64, step: u64) -> Result<(), Unfit> {
         if (self.is_chosen)("span") {
             return Ok(());
@@ -168,10 +168,10 @@ impl Fitting<'_> {
     }
 }
 
-/// Values of one option that are typed as one list: `4k,1M..8M`.
+/// Values of one option, typed as one list: `4k,1M..8M`.
 pub type List<T> = Vec<T>;
 
-/// What can be doubled.
+/// A value that a range such as `1M..8M` can double.
 pub trait Doubling: FromStr + Copy + PartialOrd {
     /// Twice the value, if that exists.
     fn double(self) -> Option<Self>;
@@ -190,7 +190,7 @@ impl Doubling for u32 {
     }
 }
 
-/// A list as it is typed, in which `1..8` stands for 1 and its doublings up to 8.
+/// Parses a list in which `1..8` stands for 1 and its doublings up to 8.
 ///
 /// # Errors
 /// A sentence that names what is wrong.
@@ -211,12 +211,12 @@ fn doublings_of_part<T: Doubling>(text: &str) -> Result<Vec<T>, String> {
     Ok(std::iter::successors(Some(first), |value| value.double().filter(up_to_last)).collect())
 }
 
-/// Reads something that can be left off.
+/// Parses `on` or `off`.
 pub fn on_or_off() -> impl TypedValueParser<Value = bool> {
     PossibleValuesParser::new(["on", "off"]).map(|text| text == "on")
 }
 
-/// The size of the files with which a folder is filled: about a thousand of whole MiB, all of which are open.
+/// Size of the files that fill a folder, in whole MiB: about a thousand files, because all of them stay open.
 pub fn file_size_to_fill(span: u64) -> u64 {
     const FILES: u64 = 1000;
     const STEP: u64 = 1 << 20;
@@ -224,10 +224,10 @@ pub fn file_size_to_fill(span: u64) -> u64 {
     (each - each % STEP).max(STEP)
 }
 
-/// A mix by its percentage of reads, like fio's rwmixread.
+/// A mix by its percentage of reads, as in fio's rwmixread.
 ///
 /// # Errors
-/// A sentence, for what is no percentage.
+/// A sentence, if it is not a percentage.
 pub fn mix_of_reads(percent: &str) -> Result<Mix, String> {
     let mix = format!("mix:{}", percent.trim_end_matches('%')).parse();
     mix.map_err(|_: String| wording::not_a_percentage(percent))
@@ -236,7 +236,7 @@ pub fn mix_of_reads(percent: &str) -> Result<Mix, String> {
 /// The profile or preset of this name.
 ///
 /// # Errors
-/// A sentence with the names that there are.
+/// A sentence with the known names.
 pub fn by_name<T: Copy>(text: &str, profiles: &[(&str, T)]) -> Result<T, String> {
     let known = profiles.iter().find(|(name, _)| *name == text);
     known.map(|(_, profile)| *profile).ok_or_else(|| {
@@ -245,7 +245,7 @@ pub fn by_name<T: Copy>(text: &str, profiles: &[(&str, T)]) -> Result<T, String>
     })
 }
 
-/// A number within limits, which the error names.
+/// Parses a number within limits, which the error names.
 pub fn number(least: f64, most: f64) -> impl Fn(&str) -> Result<f64, String> + Clone + Send + Sync + 'static {
     move |text| {
         let number = text.parse().ok().filter(|number| (least..=most).contains(number));

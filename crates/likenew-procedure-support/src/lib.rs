@@ -1,5 +1,5 @@
-//! What every procedure uses: settings from plans, rows and series of findings, tests that could not be measured,
-//! device counters, what running it again costs, and workloads that several procedures run.
+//! What every procedure uses: options, estimates from passes, rows and charts, failed tests, device counters, what
+//! running it again costs, and common workloads.
 
 pub mod device_counters;
 pub mod estimate;

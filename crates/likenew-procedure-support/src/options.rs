@@ -1,4 +1,4 @@
-//! A procedure's options: reads them from a plan, checks them, and writes them as the command line takes them.
+//! Reads a procedure's options from a plan, checks them, and writes them as a command line.
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;
@@ -13,7 +13,7 @@ use crate::wording;
 /// A procedure's options from a plan.
 ///
 /// # Errors
-/// A sentence that names the option that is unknown or wrong.
+/// A sentence that names the unknown or wrong option.
 pub fn options<T: serde::de::DeserializeOwned>(procedure: &str, table: &toml::Table) -> Result<T, String> {
     T::deserialize(table.clone())
         .map_err(|error| wording::wrong_options(procedure, &one_line(error.message())))
@@ -61,24 +61,24 @@ pub fn check_multiple(option: &str, value: u64, unit: u64) -> Result<(), String>
     if is_one { Ok(()) } else { Err(wording::not_a_multiple(option, value, unit)) }
 }
 
-/// Whether an I/O moves anything.
+/// Whether a block has any bytes.
 ///
 /// # Errors
-/// A sentence, for a block of no bytes.
+/// A sentence, if it has none.
 pub fn check_block(block: u64) -> Result<(), String> {
     if block > 0 { Ok(()) } else { Err(wording::zero_block()) }
 }
 
-/// Whether there is an operation to measure, and none that only discards.
+/// Whether there is an operation to measure, and none is TRIM alone.
 ///
 /// # Errors
-/// A sentence with those that there are.
+/// A sentence with the operations that can be measured.
 pub fn check_ops(ops: &[Mix]) -> Result<(), String> {
     let is_wrong = ops.is_empty() || ops.contains(&Mix::Only(Op::Trim));
     if is_wrong { Err(wording::no_operation()) } else { Ok(()) }
 }
 
-/// The options of a command line: those that differ from its defaults.
+/// A command line of the options that differ from their defaults.
 #[derive(Clone, Debug, Default)]
 pub struct Arguments(Vec<String>);
 
@@ -89,7 +89,7 @@ impl From<Vec<String>> for Arguments {
 }
 
 impl Arguments {
-    /// Adds `--NAME VALUE`, or `--NAME` alone if the value is empty, where it differs.
+    /// Adds `--NAME VALUE` if it differs, or `--NAME` alone if the value is empty.
     #[must_use]
     pub fn add(mut self, differs: bool, name: &str, value: impl Display) -> Self {
         if differs {
@@ -98,7 +98,7 @@ impl Arguments {
         self
     }
 
-    /// The same with a value that may be unknown.
+    /// Adds `--NAME VALUE` if the value is known.
     #[must_use]
     pub fn add_known(self, name: &str, value: Option<impl Display>) -> Self {
         match value {
@@ -107,7 +107,7 @@ impl Arguments {
         }
     }
 
-    /// As one text.
+    /// The command line as one text.
     pub fn text(&self) -> String {
         self.0.join(" ")
     }

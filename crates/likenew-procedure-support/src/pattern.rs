@@ -1,4 +1,4 @@
-//! The order of addresses, with its name on the command line.
+//! Sequential or random access, by its name on the command line.
 
 use std::fmt;
 use std::ops::Range;
@@ -13,14 +13,14 @@ use crate::wording;
 /// The order of addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Pattern {
-    /// One after the other.
+    /// Each address after the one before.
     Sequential,
     /// Uniformly random, on multiples of the block.
     Random,
 }
 
 impl Pattern {
-    /// This order over a range of bytes.
+    /// The access pattern of this order over a range of bytes.
     pub fn over(self, range: Range<u64>) -> AccessPattern {
         match self {
             Self::Sequential => AccessPattern::Sequential(Region::bytes(range)),

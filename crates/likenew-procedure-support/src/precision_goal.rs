@@ -1,4 +1,4 @@
-//! The precision of a mean: passes are repeated until its interval is that narrow.
+//! The precision that a user asks for: passes repeat until the interval of their mean is narrow enough.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,19 +10,19 @@ use likenew_stats::interval::{Goal, Precision, precision};
 use crate::estimate::Estimate;
 use crate::wording;
 
-/// Half the width of an interval over its mean, spelled in percent: `2%`.
+/// Half the width of an interval over its mean, typed in percent: `2%`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PrecisionGoal(pub f64);
 
 impl PrecisionGoal {
-    /// The rule that ends the passes, with their smallest and largest number.
+    /// The rule that ends the passes, with the fewest and the most of them.
     pub fn goal(self, passes_min: usize, passes_max: usize) -> Goal {
         let passes_min = passes_min.max(Goal::PASSES_MIN);
         Goal { share: self.0, passes_min, passes_max: passes_max.max(passes_min), ..Goal::default() }
     }
 }
 
-/// The mean of some passes, of which there is one, and whether its interval is narrow enough.
+/// The mean of one pass or more, and whether its interval is narrow enough.
 pub fn estimate(passes: &[f64], goal: Option<&Goal>) -> (Estimate, Option<Precision>) {
     let estimate = Estimate::of_passes(passes).expect("there is a pass");
     let reached = goal.map(|goal| precision(passes, goal));
@@ -43,7 +43,7 @@ pub struct MeanPrecision {
     pub passes: usize,
     /// Half the width of its interval over the mean; infinite if the passes give no interval.
     pub share: f64,
-    /// Whether that is narrow enough.
+    /// Whether the interval is narrow enough.
     pub enough: bool,
 }
 

@@ -1,4 +1,4 @@
-//! The tests of the familiar table, by the names that CrystalDiskMark made familiar.
+//! Named sets of tests, as in CrystalDiskMark's table.
 
 use std::fmt;
 use std::ops::Range;
@@ -17,11 +17,11 @@ use crate::pattern::Pattern;
 /// the drive tests of that time used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Profile {
-    /// Sequential 1 MiB deep and shallow, random 4 KiB deep and shallow.
+    /// 1 MiB sequential and 4 KiB random, each with a deep and a shallow queue.
     #[default]
     #[serde(rename = "default")]
     Default,
-    /// The same with the many threads that fast drives need.
+    /// Also 128 KiB sequential, and as many threads as fast drives need.
     #[serde(rename = "nvme")]
     Nvme,
     /// Only the deep queues.
@@ -103,7 +103,7 @@ impl FromStr for Profile {
 }
 
 impl Test {
-    /// Its order of addresses over a range of bytes.
+    /// The access pattern of its order over a range of bytes.
     pub fn over(&self, range: Range<u64>) -> AccessPattern {
         if self.random { Pattern::Random.over(range) } else { Pattern::Sequential.over(range) }
     }

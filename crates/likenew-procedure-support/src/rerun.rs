@@ -1,4 +1,4 @@
-//! Running a procedure again with other options: the command, and what a dry run says that it costs.
+//! Advises to run a procedure again with other options: the command, and its time and bytes by a dry run.
 
 use likenew_core::drive::TargetKind;
 use likenew_core::dry_run::{DryRun, assumed_elapsed_ns};
@@ -14,9 +14,9 @@ use crate::wording;
 /// A run of the same procedure on the same target with other options.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rerun {
-    /// Nothing of a plan that leaves the target open.
+    /// `None` if the plan names no target.
     command: Option<String>,
-    /// Nothing where the dry run cannot know them.
+    /// `None` if the dry run cannot know it.
     cost: Option<Cost>,
 }
 
@@ -27,8 +27,8 @@ struct Cost {
 }
 
 impl Rerun {
-    /// With these options of the command line, which make `procedure`. Its time is that of the same kinds of I/O in
-    /// `evidence`; it is unknown where the procedure does not fit the drive or has no end.
+    /// A run with these options on the command line, which make `procedure`. Its time follows from I/Os of the same
+    /// kind in `evidence`. The cost is unknown if the procedure does not fit the drive or has no end.
     pub fn new(
         evidence: &Evidence,
         options: &str,
@@ -39,7 +39,7 @@ impl Rerun {
         Self { command, cost: procedure.and_then(|procedure| cost(&procedure, evidence)) }
     }
 
-    /// As an action, with what it is good for.
+    /// The run as an action; `why` says what it is good for.
     pub fn action(&self, id: &str, why: &str) -> Action {
         let mut action = Action::new(id, why);
         if let Some(command) = &self.command {
@@ -56,7 +56,7 @@ impl Rerun {
 
 fn cost(procedure: &dyn Procedure, evidence: &Evidence) -> Option<Cost> {
     let mut geometry = evidence.geometry.clone();
-    // A folder's geometry is that of the files of the last run; another run makes its own.
+    // A folder's capacity is that of the last run's files; another run creates its own files.
     if evidence.identity.kind == TargetKind::Folder {
         let layout = procedure.layout();
         geometry.capacity = u64::from(layout.files).checked_mul(layout.file_bytes)?;
@@ -76,8 +76,8 @@ fn cost(procedure: &dyn Procedure, evidence: &Evidence) -> Option<Cost> {
     })
 }
 
-/// Replaces what is `assumed` of each workload that ran before with the same bounds by what it took then: a queue that
-/// empties after the time is over takes longer, and writes more, than its bounds say.
+/// Replaces the `assumed` cost of workloads that ran before, with the same bounds, by what they took then. A queue
+/// that empties after the time limit takes longer, and writes more, than the bounds say.
 fn with_measured_costs(
     assumed: Cost,
     workloads: &[Workload],
@@ -103,7 +103,7 @@ fn with_measured_costs(
     cost
 }
 
-/// What a workload of this kind with these bounds took on average; nothing if none ran to its end.
+/// The mean cost of segments of this kind with these bounds; `None` if none ran to its end.
 fn measured_cost(workload: &Workload, evidence: &Evidence) -> Option<Cost> {
     let is_alike = |segment: &&Segment| {
         let is_whole = segment.stop == Stop::Reached && segment.measurement_error().is_none();
@@ -118,7 +118,7 @@ fn measured_cost(workload: &Workload, evidence: &Evidence) -> Option<Cost> {
 }
 
 impl Cost {
-    /// With `number` times a `part` replaced by as many of `other`.
+    /// Replaces `number` parts that cost `part` by as many that cost `other`.
     fn replaced(self, part: Self, other: Self, number: u64) -> Self {
         let replaced =
             |whole: u64, part: u64, other: u64| (whole + number * other).saturating_sub(number * part);
@@ -129,7 +129,7 @@ impl Cost {
     }
 }
 
-/// Runs a single workload, to see what a dry run assumes of it.
+/// A procedure of a single workload, to see what a dry run assumes for it.
 struct OneWorkload<'a>(&'a Workload);
 
 static ONE_WORKLOAD: Descriptor = Descriptor { name: "workload", question: "", writes: "", manual: "" };
@@ -149,16 +149,16 @@ impl Procedure for OneWorkload<'_> {
     }
 }
 
-/// How much longer than on the assumed drive I/Os took, kind by kind.
+/// How much longer I/Os took than on the drive that a dry run assumes, by kind of I/O.
 struct ElapsedByKind {
     kinds: Vec<KindElapsed>,
 }
 
 struct KindElapsed {
     workload: Workload,
-    /// Of all segments of this kind, in nanoseconds.
+    /// Time of all segments of this kind.
     elapsed_ns: f64,
-    /// The same on the assumed drive.
+    /// Their time on the assumed drive.
     assumed_ns: f64,
 }
 
@@ -181,7 +181,7 @@ impl ElapsedByKind {
         Self { kinds }
     }
 
-    /// Of the same kind of I/O; else of all that write, or of all that only read; else as on the assumed drive.
+    /// Measured over assumed time: of the same kind of I/O, else of all workloads that write or only read, else 1.
     fn times_as_long(&self, workload: &Workload) -> f64 {
         let ratio = |is_alike: &dyn Fn(&Workload) -> bool| {
             let alike = || self.kinds.iter().filter(|kind| is_alike(&kind.workload));
@@ -219,7 +219,7 @@ mod tests {
 
     use super::*;
 
-    /// Writes 100 MiB so many times.
+    /// Writes 100 MiB this many times.
     struct Writes(usize);
 
     static DESCRIPTOR: Descriptor = Descriptor { name: "writes", question: "", writes: "", manual: "" };
@@ -245,7 +245,7 @@ mod tests {
         Workload::new("w", Until::bytes(100 << 20), vec![toml::from_str(&stream).unwrap()])
     }
 
-    /// A drive that wrote 100 MiB in a second, a fifth of what the assumed one reaches.
+    /// A drive that wrote 100 MiB in a second, a fifth of the assumed drive's speed.
     fn evidence(kind: TargetKind) -> Evidence {
         let plan = Plan::new("writes", Some("/media/My Disk".into()), 0, toml::Table::new());
         let identity = Identity {
@@ -293,14 +293,14 @@ mod tests {
         evidence.geometry.capacity = 1 << 30;
         let workload = Workload { until: Until::elapsed(Nanos::from_millis(300)), ..workload("write") };
         let segment = &mut evidence.segments[0];
-        // A second for a limit of 0.3 s, as the queue was long.
+        // It takes a second with a limit of 0.3 s, because the queue is long.
         segment.workload = workload.clone();
         let again = Rerun::new(&evidence, "", Ok::<_, String>(TimedWrites(workload))).action("more", "Why");
         assert_eq!(again.bytes_written, Some(1000 << 20));
         assert!((again.time_s.unwrap() - 10.0).abs() < 0.01, "{again:?}");
     }
 
-    /// Ten times the same workload.
+    /// Runs the same workload ten times.
     struct TimedWrites(Workload);
 
     impl Procedure for TimedWrites {

@@ -1,4 +1,4 @@
-//! Rows of tables, and the columns that every table of I/O shares.
+//! Builds rows of tables, with the speed and latency columns that many tables share.
 
 use likenew_core::findings::{Row, cell};
 use likenew_core::segment::Segment;
@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::estimate::Estimate;
 
-/// A struct as a row: its fields are the columns, in the order of declaration.
+/// A struct as a row: its fields become the columns, in order of declaration.
 pub fn row(columns: impl Serialize) -> Row {
     match serde_json::to_value(columns) {
         Ok(serde_json::Value::Object(row)) => row,
@@ -15,7 +15,7 @@ pub fn row(columns: impl Serialize) -> Row {
     }
 }
 
-/// Columns that are added to a row; the unit is at the end of a name.
+/// Adds columns to a row. The name of a column ends with its unit.
 pub trait Columns: Sized {
     /// A column of this name.
     #[must_use]
@@ -25,7 +25,7 @@ pub trait Columns: Sized {
     #[must_use]
     fn with_all(self, others: Self) -> Self;
 
-    /// A column that is there only if its value is.
+    /// A column, only if its value is known.
     #[must_use]
     fn with_known(self, name: &str, value: Option<impl Serialize>) -> Self {
         match value {
@@ -80,15 +80,15 @@ impl Columns for Row {
 /// Latency columns of tables, in nanoseconds. An imported measurement may have only the mean, or nothing.
 #[derive(Clone, Copy, Default, Serialize)]
 pub struct LatencyColumns {
-    /// Of all I/Os.
+    /// The mean of all I/Os.
     pub latency_ns_mean: Option<f64>,
     /// The median.
     pub latency_ns_p50: Option<u64>,
     /// The 99th percentile.
     pub latency_ns_p99: Option<u64>,
-    /// The 99.9th percentile, of a thousand I/Os or more.
+    /// The 99.9th percentile; `None` below a thousand I/Os.
     pub latency_ns_p999: Option<u64>,
-    /// The 99.99th percentile, of ten thousand I/Os or more.
+    /// The 99.99th percentile; `None` below ten thousand I/Os.
     pub latency_ns_p9999: Option<u64>,
     /// The longest.
     pub latency_ns_max: Option<u64>,

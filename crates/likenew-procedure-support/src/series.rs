@@ -14,12 +14,12 @@ pub fn axis(label: &str, unit: &str) -> Axis {
     Axis::new(label, unit)
 }
 
-/// Share of the usual width that the last window needs to stand alone. Chosen: a shorter one holds the I/Os that end
-/// together when a run ends, which are no rate.
+/// Share of a window's usual width from which the last window is a point of its own. Chosen: a shorter one holds only
+/// the I/Os that end together with the run, which are no rate.
 const LAST_WINDOW_MIN: f64 = 0.5;
 
-/// Speed over time: `[ns since `origin`, bytes/s]` at the end of each window of a segment, where a short last window is
-/// part of the one before it; empty if it failed.
+/// Speed over time: `[ns since origin, bytes/s]` at the end of each window. A short last window joins the one before
+/// it. Empty if the segment failed.
 pub fn speed_over_time(segment: &Segment, origin: Nanos) -> Vec<[f64; 2]> {
     if segment.measurement_error().is_some() {
         return Vec::new();

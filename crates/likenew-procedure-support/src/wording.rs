@@ -16,19 +16,19 @@ use likenew_stats::interval::Interval;
 use crate::estimate::Estimate;
 use crate::rows::LatencyColumns;
 
-/// The same text with a capital first letter, to begin a sentence with.
+/// The text with a capital first letter, to begin a sentence.
 pub fn capitalize(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// The same text with a small first letter, to go on in a sentence with.
+/// The text with a small first letter, to continue a sentence.
 pub fn lowercase_first(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
 }
 
-/// A rate without its unit, before another one with it.
+/// A rate without its unit, for the first of two rates.
 pub fn number_of(rate: Rate) -> String {
     rate.to_string().trim_end_matches(" MB/s").to_owned()
 }
@@ -43,15 +43,15 @@ pub fn list(items: &[impl AsRef<str>]) -> String {
     }
 }
 
-/// A table's sign for an unknown value.
+/// What a table shows for an unknown value.
 pub const MISSING: &str = "–";
 
-/// A value in a table, or the sign for an unknown one.
+/// A value in a table, or [`MISSING`].
 pub fn cell(value: Option<impl Display>) -> String {
     value.map_or_else(|| MISSING.to_owned(), |value| value.to_string())
 }
 
-/// `254 MB/s (250–258)`, or `254 MB/s` of a single pass.
+/// `254 MB/s (250–258)`, or `254 MB/s` for a single pass.
 pub fn estimated<T: Display>(estimate: Estimate, quantity: impl Fn(f64) -> T) -> String {
     let value = quantity(estimate.value);
     match estimate.interval {
@@ -60,7 +60,7 @@ pub fn estimated<T: Display>(estimate: Estimate, quantity: impl Fn(f64) -> T) ->
     }
 }
 
-/// Mean, p99 and maximum of latencies, as a table has them.
+/// Mean, p99 and maximum latency as cells of a table.
 pub fn latency_cells(latency: &LatencyColumns) -> [String; 3] {
     let time = |time: Option<u64>| cell(time.map(Nanos));
     [cell(latency.latency_ns_mean.map(Latency)), time(latency.latency_ns_p99), time(latency.latency_ns_max)]
@@ -74,7 +74,7 @@ pub fn command(plan: &Plan, options: &str) -> Option<String> {
     Some(command.trim_end().to_owned())
 }
 
-/// `likenew recondition TARGET`, which restores the drive of a plan; nothing of a plan that leaves the target open.
+/// `likenew recondition TARGET`, which restores the drive of a plan; `None` for a plan without a target.
 pub fn recondition_command(plan: &Plan) -> Option<String> {
     command(&Plan { procedure: "recondition".into(), ..plan.clone() }, "")
 }
@@ -114,8 +114,7 @@ likenew_core::sentences! {
         "\"{name}\" moved {moved}; the device counted {counted}.";
 }
 
-/// `use 8MiB, 16MiB …`: the sizes that work nearest to one that does not. They are multiples of `unit` within
-/// `limits`.
+/// `use 8MiB, 16MiB …`: the valid sizes nearest to an invalid one. They are multiples of `unit` within `limits`.
 pub fn use_nearest_multiple(value: u64, unit: u64, limits: RangeInclusive<u64>) -> String {
     let (least, most) = (limits.start().next_multiple_of(unit), limits.end() - limits.end() % unit);
     if most < least {
@@ -132,7 +131,7 @@ pub fn use_nearest_multiple(value: u64, unit: u64, limits: RangeInclusive<u64>) 
     }
 }
 
-/// The error of a span that is larger than the target; what works is a multiple of `unit`.
+/// The error of a span that is larger than the target. It advises the largest multiple of `unit` that fits.
 pub fn span_too_large(span: u64, capacity: u64, unit: u64) -> String {
     let advice = match capacity - capacity % unit {
         0 => "use a larger target".to_owned(),
@@ -155,7 +154,7 @@ pub fn not_a_power_of_two(option: &str, value: u64, low: u64, high: u64) -> Stri
     format!("{option} = {value} is not a power of two from {low} to {high}; use {advice}")
 }
 
-/// The error of a name that does not exist; the nearest one is offered where one is near, and all where none is.
+/// The error of an unknown name. It offers the nearest known name, or all names if none is near.
 pub fn unknown_name(what: &str, typed: &str, known: &[&str]) -> String {
     match nearest(typed, known.iter().copied()) {
         _ if typed.is_empty() => format!("nothing was typed for the {what}; use {}", known.join(", ")),
@@ -164,7 +163,7 @@ pub fn unknown_name(what: &str, typed: &str, known: &[&str]) -> String {
     }
 }
 
-/// The error of an option of a procedure, from what the parser says of it.
+/// The error of a procedure's option, from the parser's message.
 pub(crate) fn wrong_options(procedure: &str, reason: &str) -> String {
     if let Some((typed, known)) = unknown_field(reason) {
         return unknown_name(&format!("option of {procedure}"), typed, &known);
@@ -177,13 +176,13 @@ pub(crate) fn wrong_options(procedure: &str, reason: &str) -> String {
     }
 }
 
-/// The name in "unknown field `a`, expected one of `b`, `c`", and those that exist.
+/// The name in "unknown field `a`, expected one of `b`, `c`", and the known names.
 fn unknown_field(reason: &str) -> Option<(&str, Vec<&str>)> {
     let mut quoted = reason.strip_prefix("unknown field ")?.split('`').skip(1).step_by(2);
     Some((quoted.next()?, quoted.collect()))
 }
 
-/// A type as the parser names it, in the words of TOML.
+/// TOML's name of a type that the parser calls by Rust's.
 fn toml_type(name: &str) -> String {
     match name {
         "map" | "a map" => "a table".into(),
@@ -199,7 +198,7 @@ fn toml_type(name: &str) -> String {
     }
 }
 
-/// I/Os that failed for a reason of the drive.
+/// I/Os that failed because of the drive.
 pub(crate) fn drive_failed_ios(errors: u64, first: RefusedIo) -> Answer {
     let place = format!("the first at offset {} ({})", Size(first.offset), first.reason());
     Answer::problem(IO_ERRORS, "I/O errors", format!("the drive failed {}, {place}", count(errors, "I/O")))
@@ -219,14 +218,14 @@ fn back_up() -> Action {
     Action::new("back_up", "Back up what you need now; run no more tests on this drive")
 }
 
-/// Reads what a drive knows of its health; a placeholder stands for a device that is not known.
+/// The action that reads a drive's SMART data; a placeholder stands for an unknown device.
 pub(crate) fn read_smart(device: Option<&str>) -> Action {
     let device = device.map_or_else(|| "/dev/sdX".to_owned(), shell_quote);
     Action::new("read_smart", "See its reallocated, pending and uncorrectable sectors (NVMe: media errors)")
         .command(format!("sudo smartctl -a {device}"))
 }
 
-/// I/Os that failed for a reason that says nothing of the drive's health, such as a full file system.
+/// I/Os that failed for a reason that says nothing about the drive's health, such as a full file system.
 pub(crate) fn system_refused_ios(errors: u64, first: RefusedIo) -> Answer {
     let answer = format!("the system refused {}; the run ended there", count(errors, "I/O"));
     Answer::info(IO_ERRORS, "I/O errors", answer).with_evidence(first_error(first))
@@ -259,7 +258,7 @@ pub(crate) fn job_met_medium_error(job: &str, errno: i32) -> Answer {
 
 const JOB_IO_NOT_RECORDED: &str = "Which I/O of the job failed was not recorded.";
 
-/// Tests that failed, of all that were run, and the error that the first of them met.
+/// Tests that failed, and the error of the first. `hidden`: failed tests not in `names`; `tests`: all that ran.
 pub(crate) fn not_measured(names: &[&str], hidden: usize, tests: usize, error: &str) -> Answer {
     let failed = names.len() + hidden;
     let names: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
@@ -272,7 +271,7 @@ pub(crate) fn not_measured(names: &[&str], hidden: usize, tests: usize, error: &
     Answer::unknown("not_measured", "Not measured", answer)
 }
 
-/// The summary of a run of which every test failed.
+/// The summary of a run in which every test failed.
 pub fn nothing_was_measured(tests: usize) -> String {
     match tests {
         1 => "Nothing was measured: the only test failed.".into(),
@@ -296,7 +295,7 @@ pub(crate) fn bytes_missed_device(missing: Share) -> Answer {
     )
 }
 
-/// The device did more than what was measured.
+/// The device moved more bytes than were measured.
 pub(crate) fn device_was_busy(extra: Share) -> Answer {
     let answer = format!("the device did {extra} more I/O than was measured, so it can be faster than this");
     Answer::unknown("device_bytes_extra", "Device counters", answer).caveat(
@@ -331,7 +330,7 @@ fn passes(number: usize) -> String {
     if number == 1 { "1 pass".into() } else { format!("{number} passes") }
 }
 
-// ---- options that are typed ----
+// ---- Errors of typed options ----
 
 pub(crate) const READS_ONLY: &str = "Reads only: this target may not be written.";
 
@@ -344,12 +343,12 @@ likenew_core::sentences! {
         "\"{text}\" is not a whole number; write 1, or 1..256 for every doubling";
     pub(crate) fn in_range(range: &str, reason: &str) = "the range \"{range}\": {reason}";
     pub(crate) fn range_backwards(range: &str) = "the range \"{range}\" ends before it begins";
-    /// For options that do not fit.
+    /// The error of a block without bytes.
     pub fn zero_block() = "--block 0: an I/O moves at least one sector";
-    /// For options that do not fit.
+    /// The error of a size that is too small for `what`.
     pub fn too_small_for(what: &str, bytes: u64, least: u64) =
         "{} is too little for {what}: at least {} is needed", Size(bytes), Size(least);
-    /// For options that do not fit.
+    /// The error of too many files.
     pub fn too_many_files(files: u64) =
         "{} files are too many; give a larger --file-size", Number(files as f64);
     pub(crate) fn number_outside(least: f64, most: f64) = "it takes a number from {least} to {most}";

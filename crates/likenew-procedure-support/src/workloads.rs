@@ -4,7 +4,7 @@ use likenew_core::io::{DataClass, Op};
 use likenew_core::region::Region;
 use likenew_core::workload::{AccessPattern, Mix, Stream, Until, Workload};
 
-/// Block of a preparation, if a file's size is a multiple of it.
+/// Block of the preparing writes, if a file's size is a multiple of it.
 const BLOCK: u32 = 1 << 20;
 const DEPTH: u32 = 8;
 

@@ -1,4 +1,4 @@
-//! The list of all procedures.
+//! The list of all procedures. It makes a procedure from a plan, and completes the findings of every run.
 
 use likenew_core::findings::{Answer, Findings, Standing};
 use likenew_core::procedure::{Descriptor, Evidence, Plan, Procedure};
@@ -9,7 +9,7 @@ use crate::{
     surface, sweep, trim, verify, xray,
 };
 
-/// Makes a procedure from the settings of a plan.
+/// Makes a procedure from the options of a plan.
 type FromPlan = fn(&Plan) -> Result<Box<dyn Procedure>, String>;
 
 fn boxed(procedure: Result<impl Procedure + 'static, String>) -> Result<Box<dyn Procedure>, String> {
@@ -39,7 +39,7 @@ const PROCEDURES: [(&Descriptor, FromPlan); 19] = [
     (&run::DESCRIPTOR, |plan| boxed(run::Run::from_options(&plan.options))),
 ];
 
-/// What each of them measures and what it costs, in the same order.
+/// What each procedure measures and what it costs, in the same order.
 pub const DESCRIPTORS: &[&Descriptor] = &{
     let mut descriptors = [PROCEDURES[0].0; PROCEDURES.len()];
     let mut index = 0;
@@ -50,10 +50,10 @@ pub const DESCRIPTORS: &[&Descriptor] = &{
     descriptors
 };
 
-/// The procedure that a plan names, with its settings.
+/// The procedure that a plan names, with its options.
 ///
 /// # Errors
-/// A sentence: the plan is of a newer form, names no procedure that exists, or its settings are wrong.
+/// A sentence, if the plan has a newer schema, names an unknown procedure, or has wrong options.
 pub fn from_plan(plan: &Plan) -> Result<Box<dyn Procedure>, String> {
     if plan.schema != 1 {
         return Err(wording::other_plan_schema(plan.schema));
@@ -67,15 +67,15 @@ pub fn from_plan(plan: &Plan) -> Result<Box<dyn Procedure>, String> {
     }
 }
 
-/// The findings of a run, also of one that is judged again: the procedure's own, tests that failed, and
-/// whether the I/O reached the device.
+/// The findings of a run: the procedure's own, failed tests, and whether the I/O reached the device. A stored run can
+/// be judged again.
 pub fn judge(procedure: &dyn Procedure, evidence: &Evidence) -> Findings {
     let mut findings = procedure.judge(evidence);
     let segments = &evidence.segments;
     lead_with_errors(&mut findings);
     if let Some(answer) = failures::unmeasured_workloads(segments) {
         let mut tests = segments.iter().filter(|segment| !segment.workload.is_rest());
-        // If nothing else was measured, that is the answer; otherwise it limits the answer.
+        // If every test failed, that leads; otherwise it follows the main answer.
         let is_all = tests.all(|segment| segment.measurement_error().is_some());
         if is_all {
             findings.summary = wording::nothing_was_measured(failures::tests_run(segments));

@@ -1,4 +1,4 @@
-//! The list of all procedures, and what they have in common when a run is judged.
+//! All procedures by name, and the answers that every judged run gets.
 
 pub mod all;
 

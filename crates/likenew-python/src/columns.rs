@@ -1,4 +1,4 @@
-//! Columns in Arrow's memory format, handed over without a copy by the Arrow PyCapsule interface.
+//! Columns in Arrow's memory format, handed to other libraries without copying through the Arrow PyCapsule interface.
 
 use std::sync::Arc;
 
@@ -21,10 +21,10 @@ use serde_json::Value;
 
 use crate::{errors, wording};
 
-/// The module of the package that makes data frames.
+/// The Python module that makes data frames.
 const FRAMES: &str = "likenew.frames";
 
-/// Columns of equal length. Every library that takes Arrow's C stream takes it: `pyarrow.table(t)`,
+/// Columns of equal length. Any library that reads Arrow's C stream can read it: `pyarrow.table(t)`,
 /// `polars.DataFrame(t)`, a query of DuckDB.
 #[pyclass(frozen, module = "likenew")]
 pub(crate) struct Table {
@@ -32,7 +32,7 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// From columns with their names; one that holds nulls may. Without columns there are no rows.
+    /// Makes a table of named columns. Only a column that contains nulls is nullable.
     pub(crate) fn new(columns: Vec<(&str, ArrayRef)>) -> Self {
         if columns.is_empty() {
             return Self { batch: RecordBatch::new_empty(Arc::new(Schema::empty())) };
@@ -46,7 +46,7 @@ impl Table {
         Self { batch }
     }
 
-    /// From the rows of a table of findings. A column of numbers, words or truths is of that type; any other is JSON.
+    /// Makes a table of a findings table's rows. Columns of numbers, texts or booleans get these types, others JSON.
     pub(crate) fn from_rows(rows: &[Row]) -> Self {
         let mut names: Vec<&str> = Vec::new();
         for row in rows {
@@ -57,7 +57,7 @@ impl Table {
         Self::new(names.iter().map(|name| (*name, column(rows, name))).collect())
     }
 
-    /// With another column before its own.
+    /// Adds a column before the others.
     pub(crate) fn with_first(&self, name: &str, values: ArrayRef) -> Self {
         let schema = self.batch.schema();
         let own =
@@ -78,7 +78,7 @@ impl From<RecordBatch> for Table {
 
 #[pymethods]
 impl Table {
-    /// From a stream of Arrow's IPC format, as pickle keeps it.
+    /// Reads a stream in Arrow's IPC format, as pickle stores it.
     #[new]
     fn from_stream(stream: &[u8]) -> PyResult<Self> {
         let batch = StreamReader::try_new(stream, None).and_then(|mut batches| batches.next().transpose());
@@ -86,7 +86,7 @@ impl Table {
         Ok(Self { batch: batch.ok_or_else(|| errors::usage(wording::EMPTY_STREAM))? })
     }
 
-    /// From rows, as a list of objects in JSON.
+    /// Reads rows from JSON: a list of objects.
     #[staticmethod]
     #[pyo3(name = "from_rows")]
     fn from_json(rows: &str) -> PyResult<Self> {
@@ -144,12 +144,12 @@ impl Table {
         Ok(rows)
     }
 
-    /// The columns as a data frame of pandas, by way of PyArrow; both have to be installed.
+    /// The columns as a pandas data frame; needs pandas and PyArrow.
     fn to_pandas<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         slf.py().import(FRAMES)?.call_method1("to_pandas", (slf,))
     }
 
-    /// The columns as a data frame of Polars, which has to be installed.
+    /// The columns as a Polars data frame; needs Polars.
     fn to_polars<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         slf.py().import(FRAMES)?.call_method1("to_polars", (slf,))
     }
@@ -161,7 +161,7 @@ impl Table {
         PyCapsule::new_with_value(py, schema, c"arrow_schema")
     }
 
-    /// The columns, for the Arrow PyCapsule interface; they come in their own types, whatever is asked for.
+    /// The columns, for the Arrow PyCapsule interface, in their own types whatever is requested.
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_stream__<'py>(
         &self,
@@ -174,7 +174,7 @@ impl Table {
     }
 }
 
-/// Words of which there are few, each kept once.
+/// A column with few different texts, each stored once.
 pub(crate) fn words<'a>(values: impl Iterator<Item = &'a str>) -> ArrayRef {
     Arc::new(values.collect::<DictionaryArray<Int8Type>>())
 }

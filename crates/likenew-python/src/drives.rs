@@ -1,4 +1,4 @@
-//! Simulated drives as files: the catalog, values, other values.
+//! Simulated drives as files: the catalog, parameters, and draws of other values.
 
 use likenew_sim::generator::generate;
 use likenew_sim::model::Model;
@@ -11,13 +11,13 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use crate::simulation::read_file;
 use crate::{errors, wording};
 
-/// Names of the simulated drives that come with the package.
+/// Names of the simulated drives in the package.
 #[pyfunction]
 pub(crate) fn catalog() -> Vec<&'static str> {
     likenew_sim::catalog().iter().map(|entry| entry.name).collect()
 }
 
-/// The file of a drive, as `sim:` names it: of the catalog, generated, or a file.
+/// The file of the drive that `sim:NAME` names: from the catalog, generated, or from the file system.
 #[pyfunction]
 pub(crate) fn drive_file(name: &str) -> PyResult<String> {
     let spec = Spec::parse(&format!("sim:{name}")).map_err(errors::usage)?;
@@ -36,8 +36,7 @@ pub(crate) fn drive_file(name: &str) -> PyResult<String> {
     }
 }
 
-/// The parameters in a drive's file: key, value as the file spells it, source, and whether it is assumed. The file is read as
-/// strictly as the program reads it.
+/// Parameters of a drive file, which must be valid: key, value as written, source, and whether it is assumed.
 #[pyfunction]
 pub(crate) fn drive_parameters(name: &str, text: &str) -> PyResult<Vec<(String, String, String, bool)>> {
     let model = Model::parse(name, text).map_err(errors::usage)?;
@@ -47,11 +46,11 @@ pub(crate) fn drive_parameters(name: &str, text: &str) -> PyResult<Vec<(String, 
     Ok(model.sources.iter().map(entry).collect())
 }
 
-/// Values of every parameter with a range, spread evenly over the ranges (a Latin hypercube): for each draw, key, value as files
-/// spell it, and its position in the range.
+/// Draws values for every parameter with a range, evenly over the ranges (Latin hypercube). A draw lists key, value as
+/// written, and position in the range.
 ///
-/// Each range is divided into as many equal parts as there are draws, and each part is drawn from once, in a random order for each
-/// parameter (McKay, Beckman and Conover, Technometrics 21(2), 1979).
+/// Each range is divided into as many equal parts as there are draws. Each part is drawn from once, in a random order
+/// for each parameter (McKay, Beckman and Conover, Technometrics 21(2), 1979).
 #[pyfunction]
 pub(crate) fn draw_parameters(
     name: &str,
@@ -73,7 +72,7 @@ pub(crate) fn draw_parameters(
     Ok(draws)
 }
 
-/// Whether a drive with this target can be opened, with the text of its file if no folder has that.
+/// Checks that this target can be opened. `text` is the drive file if it is not in the file system.
 #[pyfunction]
 #[pyo3(signature = (target, text))]
 pub(crate) fn check_target(target: &str, text: Option<&str>) -> PyResult<()> {

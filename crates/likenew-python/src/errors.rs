@@ -1,4 +1,4 @@
-//! The exceptions that the package defines, by what went wrong.
+//! Converts errors to the package's exceptions.
 
 use likenew_cli::{CommandFailure, FailureKind};
 use pyo3::exceptions::PyKeyboardInterrupt;
@@ -8,7 +8,7 @@ import_exception!(likenew.errors, RefusedError);
 import_exception!(likenew.errors, UnfinishedError);
 import_exception!(likenew.errors, UsageError);
 
-/// The exception of a command that failed.
+/// The exception for a command that failed.
 pub(crate) fn of_command(failure: CommandFailure) -> PyErr {
     let CommandFailure { kind, message } = failure;
     match kind {
@@ -19,12 +19,12 @@ pub(crate) fn of_command(failure: CommandFailure) -> PyErr {
     }
 }
 
-/// The exception of wrong arguments.
+/// The exception for wrong arguments.
 pub(crate) fn usage(reason: impl ToString) -> PyErr {
     UsageError::new_err(reason.to_string())
 }
 
-/// The exception of work that could not be finished.
+/// The exception for work that could not be finished.
 pub(crate) fn unfinished(reason: impl ToString) -> PyErr {
     UnfinishedError::new_err(reason.to_string())
 }

@@ -1,4 +1,4 @@
-//! Long work that lets other Python threads run, and that Ctrl-C stops.
+//! Runs long work that lets other Python threads run and that Ctrl-C stops.
 
 use std::thread::Builder;
 use std::time::Duration;
@@ -6,14 +6,14 @@ use std::time::Duration;
 use crossbeam_channel::RecvTimeoutError;
 use pyo3::{PyErr, PyResult, Python};
 
-/// Time between looks for Ctrl-C. Chosen: it feels immediate, and costs nothing.
+/// Interval for checking Ctrl-C. Chosen: it feels immediate, and costs nothing.
 const SLICE: Duration = Duration::from_millis(20);
 
-/// Does the work on a thread of its own without the interpreter's lock. A signal calls `stop`, upon which the work has to end
-/// soon; its result is then dropped.
+/// Runs the work on its own thread without the interpreter's lock. A signal calls `stop`; the work must then end soon,
+/// and its result is dropped.
 ///
 /// # Errors
-/// The exception of the signal's handler, usually `KeyboardInterrupt`; an `OSError` if the system gives no thread.
+/// The exception from the signal's handler, usually `KeyboardInterrupt`; an `OSError` if the system gives no thread.
 pub(crate) fn interruptible<T: Send>(
     py: Python<'_>,
     stop: impl Fn(),
@@ -22,7 +22,7 @@ pub(crate) fn interruptible<T: Send>(
     std::thread::scope(|scope| {
         let (sender, receiver) = crossbeam_channel::bounded(1);
         let worker = Builder::new().spawn_scoped(scope, move || {
-            // Nobody waits for it only after a panic here.
+            // The receiver is gone only after a panic here.
             let _ = sender.send(work());
         })?;
         let mut signal: Option<PyErr> = None;

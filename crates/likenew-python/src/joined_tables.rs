@@ -1,4 +1,4 @@
-//! The tables of many runs, joined: one table each, with a column that says which run a row is of.
+//! Joins the tables of many runs into one table each, with a column that identifies the run.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,17 +12,17 @@ use crate::columns::Table;
 use crate::errors;
 use crate::run::Run;
 
-/// What tells a run from the others.
+/// Identifies a run.
 #[derive(Clone, FromPyObject)]
 enum Key {
     Number(i64),
     Name(String),
 }
 
-/// The table of what was measured, beside those of the findings.
+/// Name of the table of measurements, beside those of the findings.
 const SEGMENTS: &str = "segments";
 
-/// Joins the tables of runs. A column has one type for all of them, whatever a single run would give it.
+/// Joins the tables of runs. A column gets one type from the values of all runs.
 #[pyclass(module = "likenew._native")]
 pub(crate) struct JoinedTables {
     findings: BTreeMap<String, (Vec<Key>, Vec<Row>)>,
@@ -36,7 +36,7 @@ impl JoinedTables {
         Self { findings: BTreeMap::new(), segments: (Vec::new(), Vec::new()) }
     }
 
-    /// Adds the tables with these names of a run, or all of them.
+    /// Adds a run's tables with these names, or all of its tables.
     #[pyo3(signature = (key, run, names=None))]
     #[expect(clippy::needless_pass_by_value, reason = "Python's values arrive as values")]
     fn add(&mut self, key: Key, run: &Run, names: Option<Vec<String>>) {
@@ -55,7 +55,7 @@ impl JoinedTables {
         }
     }
 
-    /// The tables by name, the keys in a first column of this name.
+    /// All joined tables by name. Their first column, called `key`, identifies the run.
     fn tables(&self, key: &str) -> PyResult<BTreeMap<String, Table>> {
         let findings = self.findings.iter().map(|(name, (keys, rows))| {
             Ok((name.clone(), Table::from_rows(rows).with_first(key, column(keys))))
@@ -69,7 +69,7 @@ impl JoinedTables {
     }
 }
 
-/// Numbers if all are, else names.
+/// A column of numbers if all keys are numbers, or else of names.
 fn column(keys: &[Key]) -> ArrayRef {
     let numbers: Option<Int64Array> = keys
         .iter()

@@ -1,8 +1,8 @@
-//! The native module of the Python package: runs plans on simulated drives, reads kept runs, hands columns over in Arrow's
-//! memory format, and holds the whole `likenew` program.
+//! The native module of the Python package. It runs plans on simulated drives, reads kept runs, hands over columns in
+//! Arrow's memory format, and contains the whole `likenew` program.
 //!
-//! No Python code runs between two I/Os: a run is one call, which lets other Python threads run meanwhile, and Ctrl-C stops
-//! it as it stops the program. Real drives are never opened here; the package starts the program for them.
+//! No Python code runs between two I/Os. A run is one call that lets other Python threads run and that Ctrl-C stops, as
+//! in the program. This module never opens real drives; the package starts the program for them.
 
 mod columns;
 mod drives;
@@ -15,8 +15,8 @@ mod run_columns;
 mod simulation;
 mod wording;
 
-/// Dask starts its workers with settings of glibc's allocator that give memory back at once: a study of small drives then spends
-/// 15% of its time on memory that comes back for the next one (`cargo xtask bench python`). This one keeps it for a while.
+/// Keeps freed memory for a while. Dask makes glibc's allocator return memory at once; a study of small drives then
+/// spends 15% of its time on memory that it needs again (`cargo xtask bench python`).
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

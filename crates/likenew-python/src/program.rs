@@ -1,4 +1,4 @@
-//! The `likenew` program inside of Python.
+//! The `likenew` program inside Python.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -9,8 +9,8 @@ use pyo3::prelude::*;
 use crate::errors;
 use crate::interruptible::interruptible;
 
-/// Runs one command, such as `["bench", "sim:tiny-flash", "--plan"]`, and returns what it prints. `drives` are files of
-/// simulated drives by name, read in place of the file system's.
+/// Runs one command, such as `["bench", "sim:tiny-flash", "--plan"]`, and returns its output. `drives` are drive files
+/// by name, read in place of those in the file system.
 #[pyfunction]
 #[pyo3(signature = (words, drives=HashMap::new()))]
 pub(crate) fn run_command(
@@ -23,14 +23,14 @@ pub(crate) fn run_command(
         .map_err(errors::of_command)
 }
 
-/// Runs the program with this command line, whose first word is its name, and returns its exit code. `program` are the words
-/// that start it again.
+/// Runs the program with this command line, which begins with the program's name, and returns the exit code. `program`
+/// are the words with which it can be started again.
 #[pyfunction]
 pub(crate) fn main(py: Python<'_>, command_line: Vec<OsString>, program: Vec<OsString>) -> u8 {
     py.detach(|| likenew_cli::main(command_line, program))
 }
 
-/// What the commands that measure take, as JSON: the classes of plans are made from it.
+/// The options of all measuring commands, as JSON, from which the package makes its classes of plans.
 #[pyfunction]
 pub(crate) fn command_grammar() -> String {
     likenew_cli::plan_grammar()

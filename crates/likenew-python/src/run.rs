@@ -1,4 +1,4 @@
-//! A run that is over: what it found, and what it measured.
+//! A finished run: its findings and measurements.
 
 use std::path::{Path, PathBuf};
 
@@ -22,7 +22,7 @@ use crate::columns::Table;
 use crate::run_columns::{self, WindowAxis};
 use crate::{errors, wording};
 
-/// A run that is over. The package's class `Run` wraps it.
+/// A finished run. The package's class `Run` wraps it.
 #[derive(Serialize, Deserialize)]
 #[pyclass(frozen, module = "likenew._native")]
 pub(crate) struct Run {
@@ -34,7 +34,7 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    /// From what a run leaves behind.
+    /// Makes a run from its evidence and findings.
     pub(crate) fn new(
         evidence: Evidence,
         findings: Findings,
@@ -48,7 +48,7 @@ impl Run {
         Self { document, segments, samples, folder, is_interrupted }
     }
 
-    /// The tables of the findings by name.
+    /// Tables of the findings by name.
     pub(crate) fn findings_tables(&self) -> impl Iterator<Item = (&str, &[Row])> {
         self.document.tables.iter().map(|(name, rows)| (name.as_str(), rows.as_slice()))
     }
@@ -56,7 +56,7 @@ impl Run {
 
 #[pymethods]
 impl Run {
-    /// From the JSON that pickle keeps.
+    /// Reads the JSON that pickle stores.
     #[new]
     fn from_json(text: &[u8]) -> PyResult<Self> {
         serde_json::from_slice(text).map_err(errors::usage)
@@ -76,19 +76,19 @@ impl Run {
         html::page(&label_all(vec![self.document.clone()])).map_err(errors::unfinished)
     }
 
-    /// The folder of the run, if it is kept.
+    /// The run's folder, if it was kept.
     #[getter]
     fn folder(&self) -> Option<PathBuf> {
         self.folder.clone()
     }
 
-    /// Whether it was stopped before its end.
+    /// Whether the run was stopped before its end.
     #[getter]
     fn is_interrupted(&self) -> bool {
         self.is_interrupted
     }
 
-    /// Names of the tables.
+    /// Names of the findings' tables.
     fn table_names(&self) -> Vec<String> {
         self.document.tables.keys().cloned().collect()
     }
@@ -104,7 +104,7 @@ impl Run {
         run_columns::segments(&self.segments)
     }
 
-    /// One row for each window along `"time"` or `"bytes"` of each workload.
+    /// One row for each window of each workload, along `"time"` or `"bytes"`.
     fn windows(&self, along: &str) -> PyResult<Table> {
         let axis = match along {
             "time" => WindowAxis::Time,
@@ -114,7 +114,7 @@ impl Run {
         Ok(run_columns::windows(&self.segments, axis))
     }
 
-    /// One row for each I/O; none where they were not kept.
+    /// One row for each I/O; `None` if samples were not kept.
     fn samples(&self, py: Python<'_>) -> PyResult<Option<Table>> {
         if let Some(samples) = &self.samples {
             return Ok(Some(run_columns::samples(samples)));
@@ -125,7 +125,7 @@ impl Run {
     }
 }
 
-/// Reads a kept run. One that was killed before it was judged is judged now, in memory.
+/// Reads a kept run. A run that was killed before it was judged is judged now, in memory.
 #[pyfunction]
 pub(crate) fn load(py: Python<'_>, folder: PathBuf) -> PyResult<Run> {
     py.detach(|| open(&folder))

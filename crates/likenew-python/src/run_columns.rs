@@ -1,4 +1,4 @@
-//! The measurements of a run as columns.
+//! Converts a run's measurements to columns.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -72,14 +72,14 @@ pub(crate) fn segments(segments: &[Segment]) -> Table {
     ])
 }
 
-/// What windows lie along.
+/// The axis that windows divide.
 #[derive(Clone, Copy)]
 pub(crate) enum WindowAxis {
     Time,
     Bytes,
 }
 
-/// One row for each window of each workload; `start` and `width` are nanoseconds since its start, or bytes moved since then.
+/// One row for each window of each workload. `start` and `width` are nanoseconds or bytes since its start.
 pub(crate) fn windows(segments: &[Segment], axis: WindowAxis) -> Table {
     let rows: Vec<_> = (0u32..)
         .zip(segments)
@@ -115,7 +115,7 @@ pub(crate) fn windows(segments: &[Segment], axis: WindowAxis) -> Table {
     ])
 }
 
-/// One row for each I/O, in the columns of a run's file of samples: `outcome` is the number of bytes moved, or the negated
+/// One row for each I/O, with the columns of a sample file. `outcome` is the number of bytes moved, or the negated
 /// error number.
 pub(crate) fn samples(samples: &[(u32, Sample)]) -> Table {
     let times = |time: fn(&Sample) -> Nanos| whole(samples.iter().map(|(_, sample)| time(sample).0));
@@ -133,10 +133,10 @@ pub(crate) fn samples(samples: &[(u32, Sample)]) -> Table {
     ])
 }
 
-/// All samples of a kept run, of its resumed parts, too.
+/// All samples of a kept run, including its resumed parts.
 ///
 /// # Errors
-/// A file of them cannot be read.
+/// A sample file cannot be read.
 pub(crate) fn kept_samples(folder: &Path) -> Result<Vec<(u32, Sample)>, ArchiveError> {
     let mut samples = Vec::new();
     for file in likenew_archive::sample_files(folder) {

@@ -1,4 +1,4 @@
-//! Plans on simulated drives, in this process.
+//! Runs plans on simulated drives in this process.
 
 use std::io;
 use std::ops::ControlFlow;
@@ -25,8 +25,8 @@ use crate::errors;
 use crate::interruptible::interruptible;
 use crate::run::Run;
 
-/// Runs plans, as JSON, one after the other on the simulated drive that the first names or holds: each begins with the drive as
-/// the one before left it. With `samples` every I/O is kept in memory; with `archive` the runs are kept as folders there, too.
+/// Runs plans, given as JSON, one after the other on the simulated drive of the first plan. Each begins with the drive
+/// as the previous one left it. `samples` keeps every I/O in memory; `archive` also keeps the runs as folders.
 #[pyfunction]
 #[pyo3(signature = (plans, samples=false, archive=None))]
 pub(crate) fn simulate(
@@ -51,7 +51,7 @@ pub(crate) fn simulate(
     interruptible(py, || stop.store(true, Ordering::Relaxed), work)?
 }
 
-/// The TOML of a table that is given as JSON.
+/// Converts a table from JSON to TOML.
 #[pyfunction]
 pub(crate) fn to_toml(table: &str) -> PyResult<String> {
     let table: toml::Table = serde_json::from_str(table).map_err(errors::usage)?;
@@ -117,7 +117,7 @@ fn run(
     Ok(Run::new(evidence, findings, instrument, folder, samples))
 }
 
-/// The file of a drive: the text that is given, or the file system's.
+/// The contents of a drive file: `text` if given, or else the file's.
 pub(crate) fn read_file(path: &Path, text: Option<&str>) -> io::Result<Vec<u8>> {
     if let Some(text) = text {
         return Ok(text.into());
@@ -139,7 +139,7 @@ fn lock(samples: &Samples) -> std::sync::MutexGuard<'_, Vec<(u32, Sample)>> {
     samples.lock().expect("nobody panics while it is held")
 }
 
-/// Keeps what a run measures, and stops it when Python says so.
+/// Keeps a run's measurements, and stops the run on request.
 struct RunFollower {
     samples: Option<Samples>,
     stop: Arc<AtomicBool>,
@@ -169,7 +169,7 @@ impl Observer for RunFollower {
     }
 }
 
-/// Keeps the samples of a lane, and stops it.
+/// Keeps the samples of a lane, and stops the lane on request.
 struct LaneRecorder {
     samples: Option<Samples>,
     segment: u32,

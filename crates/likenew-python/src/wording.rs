@@ -1,4 +1,4 @@
-//! The sentences of this crate.
+//! Sentences of this crate.
 
 use std::fmt::Display;
 

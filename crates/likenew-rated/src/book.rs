@@ -1,5 +1,5 @@
-//! What the files of `catalog/rated` hold, as they are written: products with their drives, cloud volumes, reviews of new
-//! drives, and faults of firmware.
+//! The types that the files of `catalog/rated` are read into: products with their drives, cloud volumes,
+//! reviews of new drives, and faults of firmware.
 
 use serde::{Deserialize, Serialize};
 
@@ -57,7 +57,7 @@ pub enum Link {
 }
 
 impl Link {
-    /// As an owner knows it.
+    /// Its name as an owner knows it.
     pub fn words(self) -> &'static str {
         match self {
             Self::Pata => "PATA",
@@ -159,7 +159,7 @@ pub enum Medium {
 }
 
 impl Medium {
-    /// As an owner reads it on a data sheet.
+    /// Its name as on a data sheet.
     pub fn words(self) -> &'static str {
         match self {
             Self::Slc => "SLC",
@@ -173,7 +173,7 @@ impl Medium {
     }
 }
 
-/// Where an SSD keeps its map.
+/// Where an SSD keeps its mapping table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Memory {
@@ -193,11 +193,11 @@ pub struct Product {
     pub name: String,
     /// One fact that is worth telling.
     pub note: Option<String>,
-    /// Its own link; of a hard disk it decides little.
+    /// Its own link, which decides little for a hard disk.
     pub link: Option<Link>,
     /// Its cells, or how a disk records.
     pub medium: Option<Medium>,
-    /// Where it keeps its map.
+    /// Where it keeps its mapping table.
     pub memory: Option<Memory>,
     /// Rotation of a hard disk.
     pub rpm: Option<u32>,
@@ -228,13 +228,13 @@ pub struct RatedDrive {
     pub write_iops: Option<u32>,
     /// Endurance, in TB (10¹²) written.
     pub tbw: Option<f64>,
-    /// Its SLC cache.
+    /// Its SLC cache, in GB.
     pub slc: Option<f64>,
-    /// Writes after that cache.
+    /// Sequential writes once that cache is full.
     pub after_slc: Option<f64>,
     /// Memory of a hard disk, in MB.
     pub cache: Option<u32>,
-    /// Where it is not that of the product.
+    /// Address of the text that has the figures, if not that of the product.
     pub source: Option<String>,
 }
 
@@ -245,7 +245,7 @@ impl RatedDrive {
     }
 }
 
-/// What is written with commas between.
+/// The items of a list with commas.
 fn list(text: &str) -> impl Iterator<Item = &str> {
     text.split(',').map(str::trim)
 }
@@ -265,29 +265,29 @@ pub struct Volume {
     pub models: String,
     /// I/Os a second, whatever its size.
     pub iops_base: Option<f64>,
-    /// More of them for each GiB.
+    /// Further I/Os a second for each GiB.
     pub iops_per_gib: Option<f64>,
-    /// At least so many.
+    /// Fewest I/Os a second.
     pub iops_min: Option<f64>,
-    /// At most so many.
+    /// Most I/Os a second.
     pub iops_max: Option<f64>,
-    /// For as long as credits last.
+    /// I/Os a second as long as credits last.
     pub burst_iops: Option<f64>,
     /// MB/s, whatever its size.
     pub mb_base: Option<f64>,
-    /// More for each GiB.
+    /// Further MB/s for each GiB.
     pub mb_per_gib: Option<f64>,
-    /// At least so much.
+    /// Lowest limit, in MB/s.
     pub mb_min: Option<f64>,
-    /// At most so much.
+    /// Highest limit, in MB/s.
     pub mb_max: Option<f64>,
-    /// For as long as credits last.
+    /// MB/s as long as credits last.
     pub burst_mb: Option<f64>,
-    /// The same for each GiB, up to `burst_mb`.
+    /// MB/s for each GiB as long as credits last, up to `burst_mb`.
     pub burst_mb_per_gib: Option<f64>,
     /// Whether the limits follow from the size alone.
     pub default_for_size: bool,
-    /// Limits by size, where a formula does not give them: of the first that is as large.
+    /// Limits by size, if no formula gives them; the first tier that is large enough counts.
     pub tiers: Vec<Tier>,
     /// Address of the text that has the figures.
     pub source: String,
@@ -299,15 +299,15 @@ pub struct Volume {
 pub struct Tier {
     /// As the provider calls it.
     pub name: Option<String>,
-    /// Largest size.
+    /// Largest size, in GiB.
     pub gib: f64,
     /// I/Os a second.
     pub iops: Option<f64>,
     /// MB/s.
     pub mb: Option<f64>,
-    /// With credits.
+    /// I/Os a second with credits.
     pub burst_iops: Option<f64>,
-    /// With credits.
+    /// MB/s with credits.
     pub burst_mb: Option<f64>,
 }
 
@@ -323,7 +323,7 @@ pub struct Review {
     pub link: Option<Link>,
     /// Its cells, or how a disk records.
     pub medium: Option<Medium>,
-    /// Where it keeps its map.
+    /// Where it keeps its mapping table.
     pub memory: Option<Memory>,
     /// Rotation of a hard disk.
     pub rpm: Option<u32>,
@@ -360,14 +360,14 @@ pub struct FirmwareFault {
     pub firmware: String,
     /// What happens, as one clause in lower case: `it locks itself read-only`.
     pub happens: String,
-    /// A version that does not have it; `None` where the source names none.
+    /// A version without the fault; `None` if the source names none.
     pub fixed: Option<String>,
     /// Hours with power after which it happens.
     pub hours: Option<u32>,
     /// Whether data can be lost.
     #[serde(default)]
     pub data_at_risk: bool,
-    /// Whether Linux does without what does not work, so that its users do not meet the fault.
+    /// Whether Linux avoids what does not work, so that its users do not meet the fault.
     #[serde(default)]
     pub linux_avoids: bool,
     /// Address of the text that says so.

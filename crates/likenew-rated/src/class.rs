@@ -1,4 +1,4 @@
-//! Kinds of drives that are alike in how fast they can be, and what is usual for them.
+//! Classes: drives that are alike in how fast they can be, and what is usual for new drives of a class.
 
 use std::fmt;
 
@@ -9,24 +9,24 @@ use likenew_stats::summary::{median, quantile_of_sorted};
 use crate::book::{Link, Product, Review};
 use crate::{all, book, of_drive};
 
-/// Fewer models show nothing that could be called usual. Chosen.
+/// Fewest models that show what is usual. Chosen.
 const MODELS_LEAST: usize = 5;
-/// Capacities from half to twice that of a drive are compared with it, where there are enough of them: write speeds of SSDs, and
-/// all speeds of hard disks, grow with it.
+/// Ratio up to which capacities count as alike, if enough models are known: write speeds of SSDs, and all
+/// speeds of hard disks, grow with capacity.
 const CAPACITY: f64 = 2.0;
-/// Shares of models between which a value is usual. Chosen: one in ten may lie beyond either end.
+/// Quantiles of models between which a value is usual. Chosen: one in ten may lie beyond either end.
 const USUAL: (f64, f64) = (0.1, 0.9);
 /// Bytes of a small I/O, which reviews state as MB/s.
 const SMALL: f64 = 4096.0;
 
-/// A kind of drive.
+/// A class of drives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Class {
     /// NVMe by generation and lanes of PCI Express that the drive itself has.
     Nvme {
-        /// Of PCI Express.
+        /// Generation of PCI Express.
         generation: u8,
-        /// Of it.
+        /// Lanes of PCI Express.
         lanes: u8,
     },
     /// An SSD on SATA of so many Gb/s.
@@ -50,7 +50,7 @@ pub enum Class {
 }
 
 impl Class {
-    /// Of what is known of a product.
+    /// The class from what is known of a product.
     fn new(link: Option<Link>, rpm: Option<u32>, is_stick: bool) -> Option<Self> {
         if let Some(rpm) = rpm {
             return Self::disk(rpm);
@@ -71,7 +71,7 @@ impl Class {
         })
     }
 
-    /// By the turns that a maker states: 5,700 and 5,900 are variants of 5,400.
+    /// From the rpm that a maker states: 5,700 and 5,900 are variants of 5,400.
     fn disk(rpm: u32) -> Option<Self> {
         let rpm = match rpm {
             4200..=6000 => 5400,
@@ -83,7 +83,7 @@ impl Class {
         Some(Self::Disk { rpm })
     }
 
-    /// Of a product.
+    /// The class of a product.
     pub fn of_product(product: &Product) -> Option<Self> {
         Self::new(product.link, product.rpm, product.stick)
     }
@@ -92,8 +92,8 @@ impl Class {
         Self::new(review.link, review.rpm, review.stick)
     }
 
-    /// Of a drive: that of its product, else by what the system reports. `None` for a drive of a hypervisor or a cloud, and where
-    /// too little is known.
+    /// The class of a drive: that of its product, else by what the system reports. `None` for a drive of a
+    /// hypervisor or a cloud, and if too little is known.
     pub fn of_drive(drive: &Drive) -> Option<Self> {
         if !drive.is_real() {
             return None;
@@ -155,7 +155,7 @@ fn line_bits(own: &Hop) -> Option<u64> {
     own.line_bits_per_s_max.get().or_else(|| own.line_bits_per_s.get())
 }
 
-/// What is compared.
+/// The figure that is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Figure {
     /// Sequential reads, in bytes a second.
@@ -173,16 +173,16 @@ pub enum Figure {
 pub struct Usual {
     /// Which class.
     pub class: Class,
-    /// What of it.
+    /// Which figure.
     pub figure: Figure,
-    /// The value of each model, ascending: what it is rated for, times the share of that which reviews found.
+    /// The value of each model, ascending: its rating times the share of it that reviews found, or what reviews measured.
     pub values: Vec<f64>,
-    /// What the slowest of them reached, by the smallest share that a review found.
+    /// What the slowest of them reached, at the smallest share that a review found.
     pub least: f64,
 }
 
 impl Usual {
-    /// The middle.
+    /// The median of the models.
     pub fn median(&self) -> f64 {
         quantile_of_sorted(&self.values, 0.5).unwrap_or(f64::NAN)
     }
@@ -211,8 +211,8 @@ impl fmt::Display for Usual {
     }
 }
 
-/// What is usual for drives like the one at the bottom, where its own speed shows through. Not of writes to a hard disk: where on
-/// it is written is not known, and its inner tracks hold half as much as those that are rated.
+/// What is usual for drives like the one below the target; `None` if something hides its own speed. Also `None` for
+/// writes to a hard disk, which may go to inner tracks: they hold half as much as the outer ones, which are rated.
 pub fn usual_for(facts: &Facts, figure: Figure) -> Option<Usual> {
     let drive = facts.plain_drive()?;
     let class = Class::of_drive(drive)?;
@@ -220,7 +220,7 @@ pub fn usual_for(facts: &Facts, figure: Figure) -> Option<Usual> {
     if is_disk_write { None } else { usual(class, drive.identity.capacity_bytes.get(), figure) }
 }
 
-/// What is usual for drives of a class that are about as large; `None` where too few models are known.
+/// What is usual for drives of a class with about this capacity; `None` if too few models are known.
 pub fn usual(class: Class, capacity_bytes: Option<u64>, figure: Figure) -> Option<Usual> {
     let (mut values, share_least) = match figure {
         Figure::Read | Figure::Write => {
@@ -260,8 +260,8 @@ fn disk_write(rated: &crate::Rated) -> Option<f64> {
     rated.drive.read.filter(|_| rated.product.rpm.is_some())
 }
 
-/// The middle and the smallest share of rated speeds that reviews found new drives to reach: of the class, else of all drives.
-/// Makers write "up to".
+/// The median and the smallest share of rated speeds that new drives reached in reviews: of the class, else
+/// of all drives. Makers write "up to".
 fn reached(class: Class, figure: Figure) -> (f64, f64) {
     let share = |review: &Review| match figure {
         Figure::Read => Some(review.read? / review.rated_read?),
@@ -277,7 +277,7 @@ fn reached(class: Class, figure: Figure) -> (f64, f64) {
     middle_and_least(own).or_else(|| middle_and_least(reviews.iter().collect())).unwrap_or((1.0, 1.0))
 }
 
-/// What reviews measured of a class with small I/Os, a second.
+/// Small I/Os a second that reviews measured for a class.
 fn measured(class: Class, figure: Figure) -> Vec<f64> {
     let own = book().reviews.iter().filter(|review| Class::of_review(review) == Some(class));
     let mb = |review: &Review| if figure == Figure::SmallRead { review.read_q1 } else { review.write_q1 };

@@ -7,7 +7,7 @@ use wildmatch::WildMatch;
 
 use crate::book::{FirmwareFault, plain};
 
-/// A fault with the patterns of what reports it.
+/// A fault, with the patterns of the models and versions that have it.
 struct Line {
     fault: &'static FirmwareFault,
     models: Vec<WildMatch>,
@@ -28,8 +28,8 @@ fn lines() -> &'static [Line] {
     })
 }
 
-/// The known faults of this model with this version of its firmware, those first that its owner meets under Linux: at most one
-/// that is met and one that Linux avoids. None where the version is not known.
+/// The known faults of this model and version of firmware: at most one that its owner meets under Linux, then
+/// at most one that Linux avoids. Empty if the version is not known.
 pub fn firmware_faults(model: &str, firmware: Option<&str>) -> Vec<&'static FirmwareFault> {
     let Some(version) = firmware.map(plain).filter(|version| !version.is_empty()) else { return Vec::new() };
     let model = plain(model);
@@ -42,7 +42,7 @@ pub fn firmware_faults(model: &str, firmware: Option<&str>) -> Vec<&'static Firm
     faults
 }
 
-/// The known faults of the drive behind these facts; none of a hypervisor's or a cloud's.
+/// The known faults of the drive behind these facts; empty for a drive of a hypervisor or a cloud.
 pub fn firmware_faults_of(drive: &Drive) -> Vec<&'static FirmwareFault> {
     let Some(model) = drive.identity.model.value().filter(|_| drive.is_real()) else { return Vec::new() };
     firmware_faults(model, drive.identity.firmware.value().map(String::as_str))

@@ -1,6 +1,6 @@
-//! What drives that were sold are rated for, what is usual for drives of their kind, and which faults their firmware is known
-//! for: from `catalog/rated`, where every figure and every fault has a source. It looks up and compares; whether a drive is slow
-//! is decided elsewhere.
+//! Rated figures of sold drives, what is usual for their class, limits of cloud volumes, and known firmware
+//! faults. They come from `catalog/rated`, where each has a source. This crate looks up and compares; whether
+//! a drive is slow is decided elsewhere.
 
 mod book;
 mod class;
@@ -19,12 +19,12 @@ pub use class::{Class, Figure, Usual, usual, usual_for};
 pub use firmware::{firmware_faults, firmware_faults_of};
 pub use volume::{LimitKind, Limits, volumes};
 
-/// Share by which the capacity that a drive reports may differ from the one it is sold with: overclocked, partly hidden or counted
-/// in another unit it is another drive.
+/// Share by which a reported capacity may differ from that as sold. Beyond it, as with a hidden part or
+/// another unit, it is another drive.
 const CAPACITY: f64 = 0.01;
-/// The same of sticks and cards, whose makers count part of the spare flash.
+/// The same for sticks and cards, whose makers count part of the spare flash.
 const CAPACITY_OF_STICKS: f64 = 0.1;
-/// Characters of a model that SCSI reports (INQUIRY, SPC-4), where a system shows no more of an ATA drive.
+/// Characters of a model that SCSI reports (INQUIRY, SPC-4); some systems show no more of an ATA drive.
 const INQUIRY: usize = 16;
 
 /// All files of `catalog/rated`.
@@ -41,7 +41,7 @@ pub fn book() -> &'static Book {
 pub struct Rated {
     /// What is common to all capacities.
     pub product: &'static Product,
-    /// What is rated for this one.
+    /// What is rated for this capacity.
     pub drive: &'static RatedDrive,
 }
 
@@ -51,7 +51,7 @@ impl Rated {
         self.drive.source.as_ref().unwrap_or(&self.product.source)
     }
 
-    /// Whether a capacity in bytes is this one's; a line without capacity is for all.
+    /// Whether it has this capacity, in bytes; true if either capacity is unknown.
     fn is_as_large(&self, capacity_bytes: Option<u64>) -> bool {
         let (Some(gb), Some(bytes)) = (self.drive.gb, capacity_bytes) else { return true };
         let is_stick = matches!(self.product.link, Some(Link::Sd | Link::Emmc)) || self.product.stick;
@@ -88,8 +88,8 @@ fn named(model: &str) -> Vec<Rated> {
     lines().iter().filter(is_named).map(|line| line.rated).collect()
 }
 
-/// The drive that reports this model and capacity; `None` where none does, or more than one. A line without a capacity is for those
-/// that no other line has.
+/// The drive that reports this model and capacity; `None` if none does, or more than one. A line without a
+/// capacity stands for those that no other line has.
 pub fn by_reported_model(model: &str, capacity_bytes: Option<u64>) -> Option<Rated> {
     let named = named(model);
     let of_size = named.iter().filter(|rated| rated.drive.gb.is_some() && rated.is_as_large(capacity_bytes));
@@ -101,13 +101,13 @@ pub fn by_reported_model(model: &str, capacity_bytes: Option<u64>) -> Option<Rat
     }
 }
 
-/// The only item; none of none, and an error where there are several.
+/// The only item; `None` if there is none, and an error if there are several.
 fn only<T>(mut items: impl Iterator<Item = T>) -> Option<Result<T, ()>> {
     let first = items.next()?;
     Some(if items.next().is_none() { Ok(first) } else { Err(()) })
 }
 
-/// By the first characters of a model, where these and the capacity leave one.
+/// Finds a drive by the first characters of its model, if these and the capacity leave one.
 fn by_inquiry(model: &str, capacity_bytes: u64) -> Option<Rated> {
     let first = book::plain(model);
     let begins = |line: &&Line| line.patterns.iter().any(|(pattern, _)| pattern.starts_with(&first));
@@ -115,7 +115,7 @@ fn by_inquiry(model: &str, capacity_bytes: u64) -> Option<Rated> {
     only(candidates.filter(|rated| rated.drive.gb.is_some() && rated.is_as_large(Some(capacity_bytes))))?.ok()
 }
 
-/// The rated drive behind these facts; none of a hypervisor's or a cloud's.
+/// The rated drive behind these facts; `None` for a drive of a hypervisor or a cloud.
 pub fn of_drive(drive: &Drive) -> Option<Rated> {
     let model = drive.identity.model.value().filter(|_| drive.is_real())?;
     by_reported_model(model, drive.identity.capacity_bytes.get())

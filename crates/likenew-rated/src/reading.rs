@@ -1,4 +1,4 @@
-//! Reads the files, and says by file and line what is wrong with them.
+//! Reads the files of `catalog/rated` when the crate is built, and says by file and line what is wrong with them.
 
 use wildmatch::WildMatch;
 
@@ -7,16 +7,16 @@ use crate::book::{Book, FirmwareFault, Link, Product, RatedDrive, plain};
 /// Share by which a rated speed may exceed what its link carries after encoding: makers round.
 const ROUNDING: f64 = 1.02;
 
-/// Letters of a pattern that are not open, at least. Chosen: `ST*LM*` means any notebook disk of a maker.
+/// Fewest letters of a pattern that are no wildcards. Chosen: `ST*LM*` means any notebook disk of a maker.
 const LETTERS: usize = 4;
 
-/// Most words in what a fault of firmware does: a sentence has no more.
+/// Most words of what a firmware fault does: a sentence has no more.
 const WORDS: usize = 25;
 
 /// Share by which capacities of two drives under one model have to differ: twice what a reported capacity may be off.
 const ALIKE: f64 = 0.02;
 
-/// One book of all files, each with its name and text.
+/// One book from all files, each given by name and text.
 ///
 /// # Errors
 /// Sentences, each with file and line.
@@ -73,7 +73,7 @@ fn is_address(source: &str) -> bool {
     source.starts_with("https://") || source.starts_with("http://")
 }
 
-/// What is wrong with one line.
+/// What is wrong with one line of a product.
 fn faults<'a>(product: &'a Product, drive: &'a RatedDrive) -> impl Iterator<Item = String> + 'a {
     let source = drive.source.as_ref().unwrap_or(&product.source);
     let no_source = (!is_address(source)).then(|| format!("{} has no source", drive.models));
@@ -86,7 +86,7 @@ fn faults<'a>(product: &'a Product, drive: &'a RatedDrive) -> impl Iterator<Item
     let too_fast = rates
         .filter(move |rate| *rate > limit)
         .map(move |rate| format!("{}: {rate} MB/s, and {link} carries {limit:.0} at most", drive.models));
-    // One figure is rated for every capacity of a drive that its USB link limits.
+    // A drive that its USB link limits has one rated figure for every capacity.
     let is_external = product.link.is_some_and(Link::is_external);
     let has_figures = drive.read.is_some() || drive.write.is_some() || drive.read_iops.is_some();
     let no_size = (has_figures && drive.gb.is_none() && !is_external)
@@ -96,7 +96,7 @@ fn faults<'a>(product: &'a Product, drive: &'a RatedDrive) -> impl Iterator<Item
     [no_source, no_link, open, no_size, turns].into_iter().flatten().chain(too_fast)
 }
 
-/// What is wrong with the first pattern of models that means anything.
+/// What is wrong with the first pattern that could mean any model.
 fn open<'a>(mut patterns: impl Iterator<Item = &'a str>) -> Option<String> {
     let pattern = patterns.find(|pattern| {
         pattern.starts_with(['*', '?']) || pattern.chars().filter(|c| !"*?".contains(*c)).count() < LETTERS
@@ -104,8 +104,7 @@ fn open<'a>(mut patterns: impl Iterator<Item = &'a str>) -> Option<String> {
     Some(format!("{pattern:?} has too few letters, and means anything"))
 }
 
-/// Patterns that mean the drive of another line, too: of the same capacity, or neither with one. A line without a capacity is for
-/// those that no other line has.
+/// Patterns that also match the drive of another line, if both have the same capacity or neither has one.
 fn twins(book: &Book, places: &[(String, usize)]) -> Vec<String> {
     let lines: Vec<&RatedDrive> = book.products.iter().flat_map(|product| &product.drives).collect();
     let patterns: Vec<(usize, String, WildMatch)> = lines
@@ -132,7 +131,7 @@ fn twins(book: &Book, places: &[(String, usize)]) -> Vec<String> {
     wrong
 }
 
-/// What a pattern means, with nothing and with something in the place of its `*`.
+/// Two models that a pattern matches: with nothing and with something in the place of its `*`.
 fn examples(pattern: &str) -> [String; 2] {
     [pattern.replace('*', "").replace('?', "0"), pattern.replace(['*', '?'], "0")]
 }
@@ -190,7 +189,7 @@ fn wrong_with(fault: &FirmwareFault) -> impl Iterator<Item = String> {
     [no_source, empty, open(fault.models()), still, no_clause, no_hours, avoided].into_iter().flatten()
 }
 
-/// Faults of one model and one version, of which there may be one that its owner meets and one that Linux avoids.
+/// Two faults of one model and version, unless its owner meets one of them and Linux avoids the other.
 fn twin_faults(faults: &[FirmwareFault], places: &[(String, usize)]) -> Vec<String> {
     let mut wrong = Vec::new();
     for (index, (fault, (file, line))) in faults.iter().zip(places).enumerate() {
@@ -207,7 +206,7 @@ fn twin_faults(faults: &[FirmwareFault], places: &[(String, usize)]) -> Vec<Stri
     wrong
 }
 
-/// Whether two lists of patterns mean the same somewhere.
+/// Whether two lists of patterns match the same model or version.
 fn overlap(one: &[&str], other: &[&str]) -> bool {
     let is_in = |mine: &str, theirs: &str| {
         let theirs = WildMatch::new(&plain(theirs));

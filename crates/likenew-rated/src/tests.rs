@@ -6,7 +6,7 @@ use likenew_core::facts::{Cloud, DriveKind, Fact, Hop, Identity, Link as FactsLi
 
 use super::*;
 
-/// Shares of the census, in 0..1, that are known on this code, rounded down: they may grow.
+/// Shares of the census, in 0..1, whose figures and classes are known on this code, rounded down: they may grow.
 const FIGURES: f64 = 0.14;
 const CLASSES: f64 = 0.9;
 
@@ -47,7 +47,7 @@ impl Counted {
         names
     }
 
-    /// Known by the first characters where the census has no more.
+    /// The rated drive, found by its first characters if the census has no more.
     fn rated(&self) -> Option<Rated> {
         let bytes = Some((self.gb * 1e9) as u64);
         let models = self.reported();
@@ -60,8 +60,8 @@ impl Counted {
         whole().or_else(cut).or_else(nameless)
     }
 
-    /// As the system reports it: that an SSD does not turn and hangs on SATA, and not how fast a disk turns or how many lanes an
-    /// NVMe drive has, which the census does not tell.
+    /// The drive as a system reports it: an SSD does not rotate and is on SATA. The census tells neither how
+    /// fast a disk rotates nor how many lanes an NVMe drive has.
     fn drive(&self) -> Drive {
         let hop = Hop { line_bits_per_s_max: Fact::new(6_000_000_000, "the census"), ..Hop::default() };
         let is_ssd = self.kind == "ssd";

@@ -4,14 +4,14 @@ use wildmatch::WildMatch;
 
 use crate::book::{self, Volume, plain};
 
-/// What limits say of a volume.
+/// What the limits of a type say of one volume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LimitKind {
     /// Its size alone decides.
     OfSize,
     /// It has at least as much; more may have been bought.
     Least,
-    /// It has what was bought, and this is the most of that.
+    /// It has what was bought; this is the most that can be.
     Most,
 }
 
@@ -20,21 +20,21 @@ pub enum LimitKind {
 pub struct Limits {
     /// Provider and type.
     pub name: &'static str,
-    /// I/Os a second for as long as one likes.
+    /// I/Os a second that it sustains.
     pub iops: Option<f64>,
-    /// Bytes a second for as long as one likes.
+    /// Bytes a second that it sustains.
     pub bytes_per_s: Option<f64>,
     /// I/Os a second while credits last.
     pub burst_iops: Option<f64>,
     /// Bytes a second while credits last.
     pub burst_bytes_per_s: Option<f64>,
-    /// How certain that is.
+    /// How certain the limits are.
     pub kind: LimitKind,
     /// Address of the text that has the figures.
     pub source: &'static str,
 }
 
-/// The limits of each type that a volume of this model may be: a system does not say which.
+/// The limits of each type that a volume of this model may be, because systems do not report the type.
 pub fn volumes(model: &str, capacity_bytes: u64) -> Vec<Limits> {
     let model = plain(model);
     let gib = capacity_bytes as f64 / f64::from(1u32 << 30);
@@ -60,7 +60,7 @@ fn limits(volume: &'static Volume, gib: f64) -> Limits {
         .or_else(|| by_size(volume.iops_base, volume.iops_per_gib, volume.iops_min, volume.iops_max));
     let mb = of_tier(|tier| tier.mb)
         .or_else(|| by_size(volume.mb_base, volume.mb_per_gib, volume.mb_min, volume.mb_max));
-    // What bursts beyond what it may always do.
+    // A burst limit counts only if it exceeds the sustained one.
     let beyond = |burst: Option<f64>, always: Option<f64>| {
         burst.filter(|burst| always.is_none_or(|always| *burst > always))
     };

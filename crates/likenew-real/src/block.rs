@@ -1,4 +1,4 @@
-//! What /sys reports of a block device.
+//! Block devices as /sys describes them: numbers, sizes, partitions, and the devices above and below.
 
 use std::fs;
 use std::os::fd::{AsFd, OwnedFd};
@@ -21,29 +21,28 @@ pub(crate) struct BlockDevice {
 }
 
 impl BlockDevice {
-    /// The device with these numbers; `None` if there is no such device, as for a memory or network file
-    /// system.
+    /// The device with these numbers; `None` if no device has them, as with memory and network file systems.
     pub(crate) fn by_number(number: DeviceNumber) -> Option<Self> {
         let link = format!("/sys/dev/block/{}:{}", number.major, number.minor);
         Some(Self { folder: fs::canonicalize(link).ok()? })
     }
 
-    /// The device that has this folder.
+    /// The device with this folder.
     pub(crate) fn at(folder: PathBuf) -> Self {
         Self { folder }
     }
 
-    /// Its numbers.
+    /// The device's major and minor number.
     pub(crate) fn number(&self) -> Option<DeviceNumber> {
         DeviceNumber::parse(&self.attribute("dev")?)
     }
 
-    /// Its folder in /sys.
+    /// The device's folder in /sys.
     pub(crate) fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// The kernel's name for it: `sda1`, `loop0`.
+    /// The kernel's name for the device: `sda1`, `loop0`.
     pub(crate) fn name(&self) -> String {
         self.folder.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
@@ -52,7 +51,7 @@ impl BlockDevice {
         self.folder.join("partition").exists()
     }
 
-    /// The disk that it is a part of, or itself.
+    /// The disk that a partition belongs to; for any other device, the device itself.
     pub(crate) fn disk(&self) -> Self {
         match self.folder.parent() {
             Some(parent) if self.is_partition() => Self { folder: parent.to_owned() },
@@ -60,19 +59,19 @@ impl BlockDevice {
         }
     }
 
-    /// Its size in bytes.
+    /// The device's size in bytes.
     pub(crate) fn bytes(&self) -> Option<u64> {
-        // The kernel counts in sectors of 512 bytes here, whatever the device's are
+        // Here the kernel counts in sectors of 512 bytes, whatever the device's own sectors are
         // (Documentation/ABI/stable/sysfs-block).
         Some(self.attribute("size")?.parse::<u64>().ok()?.saturating_mul(512))
     }
 
-    /// What the kernel has counted of its I/O.
+    /// The kernel's counters of the device's I/O.
     pub(crate) fn stat(&self) -> Option<Stat> {
         parse_stat(&self.attribute("stat")?)
     }
 
-    /// Its file in /dev.
+    /// The device's file in /dev.
     pub(crate) fn node(&self) -> PathBuf {
         Path::new("/dev").join(self.name().replace('!', "/"))
     }
@@ -85,7 +84,7 @@ impl BlockDevice {
         devices.filter(|device| !device.is_partition() && device.folder != self.folder).collect()
     }
 
-    /// What udev keeps of it for everyone to read: `ID_MODEL_ENC`, `ID_SERIAL_SHORT` … (udev's ata_id and usb_id).
+    /// A property from udev's database, which everyone may read: `ID_MODEL_ENC`, `ID_SERIAL_SHORT` … (udev's ata_id and usb_id).
     pub(crate) fn udev(&self, name: &str) -> Option<String> {
         let number = self.number()?;
         let file = format!("../run/udev/data/b{}:{}", number.major, number.minor);
@@ -96,18 +95,18 @@ impl BlockDevice {
         text(unescape(value).as_bytes())
     }
 
-    /// Where the system's own files of devices are, `/sys`.
+    /// The root of the /sys that the device's folder is in.
     fn sys(&self) -> Option<&Path> {
         self.folder.ancestors().find(|folder| folder.ends_with("sys"))
     }
 
-    /// Its partitions.
+    /// The device's partitions.
     pub(crate) fn partitions(&self) -> Vec<Self> {
         let children = fs::read_dir(&self.folder).into_iter().flatten().flatten();
         children.map(|entry| Self { folder: entry.path() }).filter(Self::is_partition).collect()
     }
 
-    /// The identity of a disk, the same on all of its paths; `None` for a partition.
+    /// The world wide name of a disk, equal on all of its paths; `None` for a partition.
     pub(crate) fn world_wide_name(&self) -> Option<String> {
         self.attribute("wwid").or_else(|| self.attribute("device/wwid")).filter(|_| !self.is_partition())
     }
@@ -118,17 +117,17 @@ impl BlockDevice {
         Some((bytes("start")?, bytes("size")?))
     }
 
-    /// Names of the devices that are built on it: LVM, RAID, encryption.
+    /// Names of the devices built on this one: LVM, RAID, encryption.
     pub(crate) fn holders(&self) -> Vec<String> {
         self.links("holders")
     }
 
-    /// Names of the devices that it is built on.
+    /// Names of the devices that this one is built on.
     pub(crate) fn slaves(&self) -> Vec<String> {
         self.links("slaves")
     }
 
-    /// The devices right below it: the disk of a partition, or what it is built on.
+    /// The devices right below: the disk of a partition, or what the device is built on.
     pub(crate) fn devices_below(&self) -> Vec<Self> {
         if self.is_partition() {
             return vec![self.disk()];
@@ -144,17 +143,17 @@ impl BlockDevice {
         Some(text.trim().to_owned())
     }
 
-    /// One of its binary attributes.
+    /// A binary attribute of the device.
     pub(crate) fn binary_attribute(&self, name: &str) -> Option<Vec<u8>> {
         fs::read(self.folder.join(name)).ok()
     }
 
-    /// The devices that it is built on.
+    /// The devices that this one is built on.
     pub(crate) fn slave_devices(&self) -> Vec<Self> {
         self.linked_devices("slaves")
     }
 
-    /// The devices that are built on it.
+    /// The devices built on this one.
     pub(crate) fn holder_devices(&self) -> Vec<Self> {
         self.linked_devices("holders")
     }
@@ -164,8 +163,8 @@ impl BlockDevice {
         folders.filter_map(|folder| Some(Self { folder: fs::canonicalize(folder).ok()? })).collect()
     }
 
-    /// The first line of one of its attributes, if there is one that says something. A name of a file in it
-    /// need not be text: it is good for being shown, and for nothing else.
+    /// The first line of an attribute; `None` if it is missing or empty. Bytes that are not text are
+    /// replaced, so a file name in the line is for display only.
     pub(crate) fn attribute(&self, name: &str) -> Option<String> {
         let text = fs::read(self.folder.join(name)).ok()?;
         let text = String::from_utf8_lossy(&text);
@@ -173,7 +172,8 @@ impl BlockDevice {
         (!line.is_empty()).then(|| line.to_owned())
     }
 
-    /// The number of a namespace of an NVMe drive other than the first: a drive of its own that has the serial number of all of them.
+    /// The number of an NVMe namespace other than the first. All namespaces of a drive share its serial
+    /// number, so their numbers tell them apart.
     pub(crate) fn namespace(&self) -> Option<String> {
         self.attribute("nsid").filter(|number| number != "1")
     }
@@ -190,13 +190,13 @@ impl BlockDevice {
         })
     }
 
-    /// Its kind of bus or driver, if that says more than its name: `nvme`, `virtio`, `scsi`.
+    /// The device's bus or driver: `nvme`, `virtio`, `scsi`.
     pub(crate) fn bus(&self) -> Option<String> {
         let link = fs::read_link(self.folder.join("device/subsystem")).ok()?;
         Some(link.file_name()?.to_string_lossy().into_owned())
     }
 
-    /// The bus of the hypervisor that it is connected to, itself or by a SCSI controller: `virtio`, `xen`,
+    /// The hypervisor's bus that the device is on, directly or behind a SCSI controller: `virtio`, `xen`,
     /// `vmbus`.
     pub(crate) fn hypervisor(&self) -> Option<&'static str> {
         let bus = self.bus();
@@ -204,7 +204,7 @@ impl BlockDevice {
         ["virtio", "xen", "vmbus"].into_iter().find(|name| hangs_on(name))
     }
 
-    /// Whether a part of its path begins with this word and a number, as `usb2` and `session1` do.
+    /// Whether the device's path has a part made of this word and a number, such as `usb2` or `session1`.
     pub(crate) fn is_behind(&self, word: &str) -> bool {
         self.folder.components().any(|part| {
             let rest = part.as_os_str().to_str().and_then(|part| part.strip_prefix(word));
@@ -220,7 +220,7 @@ impl BlockDevice {
     }
 }
 
-/// Undoes udev's spelling of blanks and others, `\x20`.
+/// Undoes udev's escapes of blanks and other characters: `\x20`.
 fn unescape(text: &str) -> String {
     let mut parts = text.split("\\x");
     let mut plain = parts.next().unwrap_or_default().to_owned();
@@ -239,7 +239,7 @@ fn unescape(text: &str) -> String {
     plain
 }
 
-/// Bytes of an open block device.
+/// The size of an open block device in bytes.
 pub(crate) fn capacity(fd: &OwnedFd, path: &Path) -> Result<u64, TargetError> {
     seek(fd, SeekFrom::End(0)).map_err(io_error(action::ask_size(path.display())))
 }
@@ -258,13 +258,13 @@ impl DeviceNumber {
         Self { major: major(device), minor: minor(device) }
     }
 
-    /// Of the block device at `path`, if it is one.
+    /// The numbers of the block device at `path`; `None` if there is none.
     pub(crate) fn at(path: &Path) -> Option<Self> {
         let metadata = fs::metadata(path).ok()?;
         metadata.file_type().is_block_device().then(|| Self::from_raw(metadata.rdev()))
     }
 
-    /// Of what is open, if it is a block device.
+    /// The numbers of an open block device; `None` for anything else.
     pub(crate) fn of_open(fd: impl AsFd) -> Option<Self> {
         let stat = fstat(fd).ok()?;
         let is_device = FileType::from_raw_mode(stat.st_mode) == FileType::BlockDevice;
@@ -279,7 +279,7 @@ impl DeviceNumber {
 
 // What a block device is, as a layer between a folder and a medium.
 
-/// Determined from its name, its identifier, and its parents.
+/// The kind of layer that a device is, from its name, its identifier and its parents.
 pub(crate) fn layer_kind(device: &BlockDevice) -> LayerKind {
     let name = device.name();
     let by_number = |prefix: &str| {
@@ -308,8 +308,8 @@ pub(crate) fn layer_kind(device: &BlockDevice) -> LayerKind {
     }
 }
 
-/// The identifiers of mappings begin with who made them (libdevmapper's `DM_UUID`); those of LVM end with
-/// what they are for.
+/// The kind of a mapping. Its identifier begins with the program that made it (libdevmapper's `DM_UUID`); an
+/// identifier of LVM ends with its purpose.
 fn mapping_kind(device: &BlockDevice) -> LayerKind {
     let uuid = device.attribute("dm/uuid").unwrap_or_default();
     let is_pool = |uuid: &str| ["-tpool", "-tdata", "-tmeta"].iter().any(|end| uuid.ends_with(end));
@@ -329,7 +329,7 @@ fn mapping_kind(device: &BlockDevice) -> LayerKind {
 // The line in which the kernel counts a block device's I/O.
 
 /// Reads a line of `/sys/block/DEVICE/stat`: 11 fields, 15 since Linux 4.18 (discards), 17 since 5.5
-/// (flushes). More than that is left for newer kernels to mean something by.
+/// (flushes). Fields beyond these are ignored, as newer kernels may add some.
 pub(crate) fn parse_stat(line: &str) -> Option<Stat> {
     let mut fields = [0u64; 17];
     let mut count = 0;

@@ -10,12 +10,12 @@ use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 
 use crate::wording::action;
 
-/// Up to this many bytes are touched when they are mapped, so that no page fault falls into a measurement.
+/// Mappings of up to this many bytes are populated at once, so that no page fault falls into a measurement.
 const TOUCHED_BYTES_MAX: usize = 256 << 20;
 
 /// Page-aligned memory for `slots` buffers.
 ///
-/// The kernel gets its address: before it is dropped, no I/O may be in flight any more.
+/// The kernel knows the address, so no I/O may be in flight when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Buffers {
     start: NonNull<u8>,
@@ -53,7 +53,7 @@ impl Buffers {
         Ok(Self { start, stride, length, slots, is_leaked: false })
     }
 
-    /// Bytes of all of them.
+    /// Bytes of all buffers together.
     pub(crate) fn bytes(&self) -> usize {
         self.stride * self.slots
     }
@@ -76,12 +76,12 @@ impl Buffers {
         unsafe { std::slice::from_raw_parts_mut(address, self.length) }
     }
 
-    /// Never gives the memory back: the kernel may still write to it.
+    /// Keeps the memory for good: the kernel may still write to it.
     pub(crate) fn leak(&mut self) {
         self.is_leaked = true;
     }
 
-    /// The buffers as the kernel wants them for registration.
+    /// The buffers in the form that the kernel registers.
     pub(crate) fn vectors(&self) -> Vec<libc::iovec> {
         let vector = |slot: usize| libc::iovec {
             iov_base: self.address(Slot(slot as u32)).cast(),

@@ -1,4 +1,4 @@
-//! The machine's clocks: the monotonic one that every number comes from, and the calendar for names and reports.
+//! The machine's clocks: the monotonic one that times every I/O, and the calendar for names and reports.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -26,7 +26,7 @@ impl Monotonic {
         Self::reading(Nanos::ZERO)
     }
 
-    /// A clock that reads `now` now.
+    /// A clock that reads `now` at this moment.
     ///
     /// # Panics
     /// When `now` is more than two centuries.
@@ -35,13 +35,13 @@ impl Monotonic {
         Self { epoch_ns: machine_ns().cast_signed() - now }
     }
 
-    /// The time since it was started; never goes back.
+    /// The time since this clock read zero; never goes back.
     #[inline]
     pub fn now(&self) -> Nanos {
         Nanos((machine_ns().cast_signed() - self.epoch_ns).cast_unsigned())
     }
 
-    /// `at` as the kernel counts it, for timers that end at a point in time. Saturates far beyond any run.
+    /// `at` on the kernel's clock, in seconds and nanoseconds, for absolute timers. Saturates far beyond any run.
     #[inline]
     pub(crate) fn absolute(&self, at: Nanos) -> (u64, u32) {
         let ns = at.0.saturating_add_signed(self.epoch_ns);
@@ -51,7 +51,7 @@ impl Monotonic {
     /// Sleeps until `until`; returns at once when that has passed.
     ///
     /// # Panics
-    /// When asked to sleep for ever: nothing would end that.
+    /// When `until` is `Nanos::NEVER`: nothing would end that sleep.
     pub fn rest(&self, until: Nanos) {
         assert_ne!(until, Nanos::NEVER, "a rest without an end: nothing is in flight that could end it");
         while self.now() < until {
@@ -63,23 +63,23 @@ impl Monotonic {
     }
 }
 
-/// What the machine's monotonic clock reads, in nanoseconds: the clock that the kernel's records bear.
+/// The machine's monotonic clock in nanoseconds, which also stamps the kernel's trace records.
 #[inline]
 pub(crate) fn machine_ns() -> u64 {
     let time = clock_gettime(ClockId::Monotonic);
     time.tv_sec.cast_unsigned() * NANOS_PER_SEC + time.tv_nsec.cast_unsigned()
 }
 
-/// Lets timers of this thread fire when they are due instead of up to 50 µs later, the kernel's default slack: an open
-/// pace counts latency from when an I/O was due. Where the kernel refuses, the slack stays.
+/// Lets timers of this thread fire when they are due, instead of up to 50 µs later, the kernel's default
+/// slack. An open arrival counts latency from the due time. If the kernel refuses, the slack stays.
 pub(crate) fn sharpen_timers() {
     let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
 }
 
-/// The date and time in UTC as RFC 3339 has it, to the millisecond, so that it sorts the runs of one second:
+/// The date and time in UTC (RFC 3339), with milliseconds to sort the runs of one second:
 /// `2026-03-01T12:30:45.678Z`.
 pub fn wall_date() -> String {
-    // The calendar is jiff's: well kept, needs no time zone database for UTC, and never reads the environment.
+    // The calendar comes from jiff, which needs no time zone database for UTC and never reads the environment.
     format_date(jiff::Timestamp::now())
 }
 
@@ -93,7 +93,7 @@ pub(crate) fn wall_seconds() -> u64 {
     wall_ms() / 1_000
 }
 
-/// The date and time, in the same form, of so many milliseconds since 1970; `None` beyond the year 9999.
+/// The date and time at `unix_ms` milliseconds since 1970, in the form of [`wall_date`]; `None` beyond the year 9999.
 pub fn date_of(unix_ms: u64) -> Option<String> {
     jiff::Timestamp::from_millisecond(i64::try_from(unix_ms).ok()?).ok().map(format_date)
 }
@@ -104,17 +104,17 @@ fn format_date(time: jiff::Timestamp) -> String {
 
 // Waits for an event or for a point in time, whichever comes first.
 
-/// The last stretch before a point in time is polled and not slept. Chosen: waking up takes about as long.
+/// This long before a point in time, waiting changes from sleep to polling. Chosen: waking up takes about as long.
 const AWAKE: Nanos = Nanos::from_micros(50);
 
-/// What a file descriptor is waited for.
+/// A file descriptor, and the events to wait for.
 #[derive(Clone, Copy, Debug)]
 pub struct WaitEvent<'f> {
-    /// Which.
+    /// The descriptor.
     pub fd: BorrowedFd<'f>,
-    /// Whether it is waited for until there is something to read.
+    /// Whether to wait until there is something to read.
     pub reads: bool,
-    /// Whether it is waited for until it takes something.
+    /// Whether to wait until a write is accepted.
     pub writes: bool,
 }
 
@@ -125,14 +125,14 @@ pub struct Waiter {
 }
 
 impl Waiter {
-    /// Timers of this thread fire when they are due from now on.
+    /// From now on, timers of this thread fire without the kernel's slack.
     pub fn with_clock(clock: Monotonic) -> Self {
         sharpen_timers();
         Self { clock }
     }
 
-    /// Waits until any of them is ready or has failed, until `until`, or until a signal came. Says, in their
-    /// order, which are ready.
+    /// Waits until a descriptor is ready or has failed, until `until`, or until a signal comes. `ready` then
+    /// has one entry for each descriptor, in order.
     pub fn wait(&self, awaited: &[WaitEvent<'_>], until: Nanos, ready: &mut Vec<bool>) {
         let flags = |awaited: &WaitEvent<'_>| {
             let when = |condition, flag| if condition { flag } else { PollFlags::empty() };
@@ -158,22 +158,22 @@ impl Waiter {
     }
 }
 
-// An id of this boot of the machine: after an interruption it shows whether the power has been off since.
+// The identifier of a boot: after an interruption, it shows whether the power has been off since.
 
-/// Names one start of the system (random(4)).
+/// The file that names one start of the system (random(4)).
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
 /// A start of the machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Boot {
-    /// Another one for each.
+    /// The identifier, different for each boot.
     pub id: String,
-    /// When it began, by the clock as it is set now.
+    /// When the boot began, by the calendar as it is set now.
     pub started_at: SystemTime,
 }
 
 impl Boot {
-    /// The present one. None where the system does not tell.
+    /// The current boot; `None` if the system does not say.
     pub fn present() -> Option<Self> {
         let id = std::fs::read_to_string(BOOT_ID).ok()?.trim().to_owned();
         let up = clock_gettime(ClockId::Boottime);
@@ -182,15 +182,15 @@ impl Boot {
         (!id.is_empty()).then_some(Self { id, started_at })
     }
 
-    /// A boot of this name that begins now, for tests that cannot restart the machine.
+    /// A boot with this identifier that begins now, for tests that cannot restart the machine.
     pub fn from_id(id: &str) -> Self {
         Self { id: id.to_owned(), started_at: SystemTime::now() }
     }
 }
 
-// A seed that no earlier run had, from the system's own source of chance.
+// Seeds and secrets from the system's random numbers.
 
-/// Numbers up to this are exact wherever a plan or a report is read: a double has so many bits.
+/// Bits of a seed: a double holds integers up to this size exactly, wherever a plan or report is read.
 const SEED_BITS: u32 = 53;
 
 /// A fresh seed, below 2⁵³.

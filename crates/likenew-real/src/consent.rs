@@ -1,9 +1,9 @@
-//! Consent to write where there may be data: to a block device, or an existing file. Only this module can
-//! make one, and without one neither is ever opened for writing.
+//! Consent to write where there may be data: to a block device or an existing file. Only this module can make a consent.
+//! Without one, no block device is opened for writing, and no existing file but a [`crate::file_store::FileStore`].
 //!
-//! There are two ways to it: [`Consent::to_overwrite`], for what the user has been shown ([`Loss`]) and has named
-//! ([`Agreement`]); and [`Consent::to_rewrite`], for what gets the same bytes back. [`UnusedConsent`] is for less: what no
-//! partition of a disk covers.
+//! There are two ways to a consent. [`Consent::to_overwrite`] is for a loss that the user was shown
+//! ([`Loss`]) and has named ([`Agreement`]); [`Consent::to_rewrite`] is for a device that gets its own bytes
+//! back. [`UnusedConsent`] covers less: space outside of a disk's partitions.
 
 mod contents;
 mod loss;
@@ -33,8 +33,8 @@ use crate::openers::{Access, opener_of};
 use crate::target_error::{io_error, not_possible};
 use crate::wording::{action, consent as wording};
 
-/// The right to overwrite one block device or file, and the hold on it: while this lives, no program can
-/// mount the device or claim it, nor any other device over the same bytes.
+/// The right to overwrite one block device or file, and the claim on it. While this lives, no program can
+/// mount or claim the device, nor any other device over the same bytes.
 #[derive(Debug)]
 pub struct Consent {
     path: PathBuf,
@@ -57,7 +57,7 @@ impl Consent {
     }
 }
 
-/// Exclusive means, for a block device: not mounted, and without another claim.
+/// On a block device, exclusive opening fails if the device is mounted or claimed.
 const HOLD: OFlags = OFlags::EXCL.union(OFlags::DIRECT).union(OFlags::CLOEXEC);
 
 /// Opens a block device for writing, exclusively.
@@ -73,10 +73,9 @@ fn open_for_reading(path: &Path) -> Result<OwnedFd, TargetError> {
     })
 }
 
-/// Makes the next reads return what is on the drive, and not what memory has cached since it was opened
-/// elsewhere.
+/// Drops cached pages, so that the next reads return what is on the drive and not what was cached earlier.
 fn reread_kernel_state(fd: &OwnedFd) {
-    // Where that is not supported, cached data has to do.
+    // If this is not supported, cached data has to do.
     let _ = fadvise(fd, 0, None, Advice::DontNeed);
 }
 
@@ -86,20 +85,20 @@ fn refusal(path: &Path, reason: &str) -> TargetError {
 
 // What the user has typed to agree to a loss, or to a step that loses nothing.
 
-/// A drive or file by its stable name, and the names of everything on it.
+/// What the user typed: a target's stable name, and the names of everything on it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Agreement {
-    /// The serial number, or its substitute (see `crate::identify::StableId`).
+    /// The serial number, or what stands in for it (see `crate::identify::StableId`).
     pub id: String,
     /// What may be destroyed: names of file systems, partition tables and the like.
     pub destroy: Vec<String>,
 }
 
 impl Agreement {
-    /// Whether this names the device or file at `path`.
+    /// Checks that this names the device or file at `path`.
     ///
     /// # Errors
-    /// A refusal that gives its stable name.
+    /// A refusal that gives the target's stable name.
     pub fn names(&self, path: &Path, id: &StableId) -> Result<(), TargetError> {
         if self.id == id.text {
             return Ok(());
@@ -108,24 +107,24 @@ impl Agreement {
     }
 }
 
-// Distinguishes a device or file from any other that may later have its path.
+// The identity of a device or file, which tells it from any other that may later have its path.
 
-/// Of an open block device or file.
+/// The identity of an open block device or file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Identity {
     /// A block device.
     Device {
         number: DeviceNumber,
-        /// The kernel's count of disks that ever came up, which a new one at an old number has another of
-        /// (since Linux 5.15).
+        /// The kernel's sequence number of disks (since Linux 5.15): a new disk with an old device number has
+        /// another one.
         sequence: Option<u64>,
-        /// The range of a partition: one that was created anew can have the number of the old one.
+        /// The range of a partition: a partition created anew can have the number of the old one.
         range: Option<(u64, u64)>,
     },
-    /// A file. Numbers of files are used again at once, so the time at which it was made belongs to it; where
-    /// a file system keeps none, that of its last change.
+    /// A file. Inode numbers are reused at once, so the birth time belongs to the identity. If the file
+    /// system keeps none, the time of the last change does.
     File { device: u64, inode: u64, birth_time: (i64, u32) },
-    /// Neither.
+    /// Neither a block device nor a file.
     Other,
 }
 
@@ -159,9 +158,9 @@ impl Identity {
 // Consent by the user: to overwrite a block device or an existing file by its stable name.
 
 impl Consent {
-    /// Consents to overwriting the block device or file at `path`, after every check has passed: it is not in
-    /// use, neither directly nor through anything built on it; the system does not run from it; its stable
-    /// name was given; everything on it was named; no other program holds it.
+    /// Consents to overwriting the block device or file at `path`, after every check has passed. The target
+    /// is not in use, neither directly nor through anything built on it. The system does not run from it. Its
+    /// stable name was given, everything on it was named, and no other program holds it.
     ///
     /// # Errors
     /// A refusal that names the check which failed, and what to do.
@@ -171,20 +170,20 @@ impl Consent {
         Self::hold(path, &loss)
     }
 
-    /// The same for a loss that was determined earlier and shown to the user.
+    /// As [`Consent::to_overwrite`], for a loss that was determined earlier and shown to the user.
     ///
     /// # Errors
-    /// As [`Consent::to_overwrite`], and a refusal if the device or file now there is not the one in `loss`.
+    /// As [`Consent::to_overwrite`], and a refusal if the path no longer leads to the device or file of `loss`.
     pub fn to_lose(loss: &Loss, agreement: &Agreement) -> Result<Self, TargetError> {
         loss.check(agreement)?;
         Self::hold(&loss.path, loss)
     }
 
-    /// Consents to rewriting the block device at `path` with the data already on it: its contents need not be
-    /// named, as nothing is lost. Every other check is the same.
+    /// Consents to rewriting the block device at `path` with the data already on it. Nothing is lost, so the
+    /// contents need not be named. Every other check is the same.
     ///
     /// # Errors
-    /// As [`Consent::to_overwrite`]; and a refusal of anything but a block device.
+    /// As [`Consent::to_overwrite`], and a refusal of anything but a block device.
     pub fn to_rewrite(path: &Path, agreement: &Agreement) -> Result<Self, TargetError> {
         let loss = Loss::at(path)?;
         if !loss.is_device() {
@@ -194,7 +193,7 @@ impl Consent {
         Self::hold(path, &loss)
     }
 
-    /// Holds the device or file that was examined.
+    /// Opens and claims the device or file that `loss` describes.
     fn hold(path: &Path, loss: &Loss) -> Result<Self, TargetError> {
         let fd = if loss.is_device() { open_device(&loss.path) } else { open_file(&loss.path) }?;
         let changed = || refusal(path, wording::CHANGED_SINCE_CHECK);
@@ -203,7 +202,7 @@ impl Consent {
         }
         let target = loss.target().ok_or_else(changed)?;
         let claims = Claims::take(&target).map_err(|reason| refusal(path, &reason))?;
-        // What was examined is what was opened, has not changed, and is still not in use. From here on no
+        // Checks that what was opened is what was examined, unchanged and still not in use. From here on no
         // program can mount or claim it, nor any other device over the same bytes.
         if Loss::at(&loss.path)? != *loss {
             return Err(changed());
@@ -213,10 +212,10 @@ impl Consent {
 }
 
 impl Loss {
-    /// Whether this loss was agreed to.
+    /// Checks that the user agreed to this loss.
     ///
     /// # Errors
-    /// A refusal that says what was to be typed.
+    /// A refusal that says what has to be typed.
     pub fn check(&self, agreement: &Agreement) -> Result<(), TargetError> {
         let Self { path, id, carries, .. } = self;
         agreement.names(path, id)?;
@@ -245,7 +244,7 @@ fn holder_of(path: &Path) -> String {
     let Some(device) = DeviceNumber::at(path).and_then(BlockDevice::by_number) else {
         return wording::HELD.to_owned();
     };
-    // Its use may have begun after the first check.
+    // The use may have begun after the first check.
     let holder = Target::device(&device).and_then(|target| use_of(&target));
     holder.unwrap_or_else(|| wording::HOLDER_UNKNOWN.to_owned())
 }
@@ -269,7 +268,7 @@ fn open_file(path: &Path) -> Result<OwnedFd, TargetError> {
     let clock = Monotonic::start();
     let mut tries = 1;
     loop {
-        // Given back at once: this only asks whether another program has it open.
+        // The lease is given back at once: it only shows whether another program has the file open.
         let reason = match (Lease::take(&fd).map(drop), opener_of(&candidates, Access::Any)) {
             (_, Some((program, _))) => wording::open_in(&program),
             (Err(LeaseError::Taken), None) => wording::OPEN_IN_UNKNOWN.to_owned(),
@@ -297,8 +296,8 @@ mod tests {
 
     use super::*;
 
-    /// Holds it as a child of another thread does between fork and exec; /proc shows those copies of
-    /// descriptors as our own.
+    /// Holds the file as a child process does between fork and exec; /proc shows such copies of descriptors
+    /// as our own.
     fn held_for_a_moment(file: File) -> std::thread::JoinHandle<()> {
         std::thread::spawn(move || {
             std::thread::sleep(Duration::from_millis(60));
@@ -311,7 +310,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
         std::fs::write(&path, "mine").unwrap();
-        // A copy of a descriptor that was used to examine it.
+        // A copy of a descriptor that was used to examine the file.
         let lock_holder = held_for_a_moment(File::open(&path).unwrap());
         open_file(&path).unwrap();
         lock_holder.join().unwrap();
@@ -320,7 +319,7 @@ mod tests {
         let lock_holder = held_for_a_moment(locked);
         open_file(&path).unwrap();
         lock_holder.join().unwrap();
-        // A program that keeps it open is in the way.
+        // A program that keeps the file open prevents that.
         let kept = File::open(&path).unwrap();
         if Lease::take(File::options().read(true).write(true).open(&path).unwrap()).err()
             == Some(LeaseError::Taken)

@@ -1,5 +1,5 @@
-//! An open file or block device as a store, without the page cache where the system allows that. A device is held
-//! exclusively by a consent: no program can mount or claim it while this lives.
+//! A block device or open file as a block store, which bypasses the page cache where the system allows it. A
+//! consent holds a device exclusively: no program can mount or claim it while the store lives.
 
 use std::fs::File;
 use std::io;
@@ -20,9 +20,9 @@ use crate::medium::{DirectIo, read_fully};
 use crate::target_error::io_error;
 use crate::wording::action;
 
-/// Direct I/O wants memory at multiples of this at most.
+/// The largest alignment of memory that direct I/O may need, in bytes.
 const ALIGNMENT: usize = 4096;
-/// Here a file system on a partition leaves a mark whenever it is used.
+/// Bytes at the start of a partition in which its file system leaves a mark whenever it is used.
 const MARK: u64 = 1 << 20;
 
 /// All whole blocks of a block device, or of an open file.
@@ -31,18 +31,18 @@ pub struct DeviceStore {
     file: File,
     direct: DirectIo,
     bytes: u64,
-    /// For callers whose memory is not aligned as direct I/O wants it.
+    /// An aligned buffer, for callers whose memory does not suit direct I/O.
     bounce: Option<Buffers>,
     marks: Vec<Range<u64>>,
-    /// On other ways to the same bytes.
+    /// Claims on other devices over the same bytes.
     _claims: Option<Claims>,
 }
 
 impl DeviceStore {
-    /// Of the device that a consent was given for.
+    /// The store of the device that a consent was given for.
     ///
     /// # Errors
-    /// It does not tell its size.
+    /// The device does not report its size.
     pub fn open(consent: Consent) -> Result<Self, TargetError> {
         let (path, fd, claims) = consent.into_parts();
         let error_text = || action::look_at(path.display());
@@ -56,19 +56,19 @@ impl DeviceStore {
         Ok(Self { marks, _claims: Some(claims), ..store })
     }
 
-    /// The first so many bytes of what is open for reading and writing as `direct` says.
+    /// The first `bytes` bytes of what is open for reading and writing in the way of `direct`.
     pub(crate) fn of_open(fd: OwnedFd, direct: DirectIo, bytes: u64) -> Self {
         assert!(bytes.is_multiple_of(direct.block.into()), "a store has whole blocks");
         Self { file: fd.into(), direct, bytes, bounce: None, marks: Vec::new(), _claims: None }
     }
 
-    /// The beginnings of its partitions: they change whenever the device is used, and only the system knows
-    /// where.
+    /// The first MiB of each partition, or less if a partition is shorter. It changes whenever the device is
+    /// used, so it is not rewritten.
     pub fn marks(&self) -> &[Range<u64>] {
         &self.marks
     }
 
-    /// Takes the buffer for memory that is not aligned, to be put back after use.
+    /// Takes the bounce buffer, of at least `length` bytes; the caller puts it back after use.
     fn bounce(&mut self, length: usize) -> io::Result<Buffers> {
         match self.bounce.take().filter(|bounce| bounce.bytes() >= length) {
             Some(bounce) => Ok(bounce),
@@ -133,8 +133,8 @@ impl BlockStore for DeviceStore {
 
     fn flush(&mut self) -> io::Result<()> {
         fdatasync(&self.file)?;
-        // So that what is read back comes from the drive also where a file system takes direct I/O through
-        // the page cache after all, as btrfs does to files with checksums.
+        // Data read back then comes from the drive, even if the file system sends direct I/O through the page
+        // cache, as btrfs does for files with checksums.
         let _ = fadvise(&self.file, 0, None, Advice::DontNeed);
         Ok(())
     }

@@ -9,7 +9,7 @@ use crate::standards::ata::{IDENTIFY_WORDS, IdentifyDevice};
 use crate::standards::nvme::IDENTIFY_BYTES;
 use crate::target_error::last_errno;
 
-// Commands to an ATA drive, of those that only read: as the kernel kept the answer, or through SCSI (SAT-3,
+// Commands that read from an ATA drive: an answer that the kernel has kept, or a query through SCSI (SAT-3,
 // ATA PASS-THROUGH (16)).
 
 /// Bytes of every answer.
@@ -17,10 +17,10 @@ pub(crate) const ANSWER_BYTES: usize = 512;
 /// `HDIO_GET_IDENTITY` of linux/hdreg.h, and `SG_IO` of scsi/sg.h.
 const HDIO_GET_IDENTITY: Opcode = 0x030D;
 const SG_IO: Opcode = 0x2285;
-/// Time limit of a command: a sleeping drive wakes within it.
+/// Time limit of a command in ms: a sleeping drive wakes within it.
 const ATA_TIMEOUT_MS: u32 = 15_000;
 
-/// The commands. All of them only read.
+/// A command to an ATA drive. All of these only read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AtaCommand {
     /// SMART READ DATA.
@@ -31,10 +31,10 @@ pub(crate) enum AtaCommand {
     Log(u8, u8),
 }
 
-/// IDENTIFY DEVICE as the kernel has read it when it found the drive.
+/// IDENTIFY DEVICE, as the kernel read it when it found the drive.
 ///
 /// # Errors
-/// The system's; `ENOTTY` or `EINVAL` of what is no ATA drive.
+/// The system's error: `ENOTTY` or `EINVAL` if the device is no ATA drive.
 pub(crate) fn identify_ata(device: impl AsFd) -> Result<IdentifyDevice, Errno> {
     // SAFETY: the kernel writes the 512 bytes of IDENTIFY DEVICE.
     let words = unsafe { ioctl(device, Getter::<HDIO_GET_IDENTITY, [u16; IDENTIFY_WORDS]>::new()) }?;
@@ -69,10 +69,10 @@ struct Header {
     info: u32,
 }
 
-/// Asks the drive.
+/// Sends a command to the drive, and returns its answer.
 ///
 /// # Errors
-/// The system's; `EIO` where the drive or its controller refused.
+/// The system's error; `EIO` if the drive or its controller refused.
 pub(crate) fn read_ata(device: impl AsFd, what: AtaCommand) -> Result<Vec<u8>, Errno> {
     #[cfg(target_pointer_width = "64")]
     const {
@@ -100,8 +100,8 @@ pub(crate) fn read_ata(device: impl AsFd, what: AtaCommand) -> Result<Vec<u8>, E
     if refused { Err(Errno::IO) } else { Ok(answer) }
 }
 
-/// The command block: protocol 4 (data come in), one block of 512 bytes counted in the field of sectors, then
-/// features, count, address and the command of ATA (SAT-3, table 170; ACS-3 for the commands).
+/// The command block (SAT-3, table 170): protocol 4 (data come in) and one block of 512 bytes, counted in the
+/// field of sectors. Then features, count, address and the command of ATA (ACS-3).
 fn command(what: AtaCommand) -> [u8; 16] {
     const PIO_IN: u8 = 4 << 1;
     const EXTENDED: u8 = 1;
@@ -114,27 +114,27 @@ fn command(what: AtaCommand) -> [u8; 16] {
     [0x85, protocol, ONE_BLOCK_IN, 0, feature, 0, 1, 0, low, 0, middle, 0, high, 0, code, 0]
 }
 
-// Commands of administration to an NVMe drive (linux/nvme_ioctl.h): those that only read, and the one that formats.
+// Admin commands to an NVMe drive (linux/nvme_ioctl.h): those that only read, and the one that formats.
 
 /// `NVME_IOCTL_ADMIN_CMD` and `NVME_IOCTL_ID`.
 const NVME_IOCTL_ADMIN_CMD: Opcode = 0xC048_4E41;
 const NVME_IOCTL_ID: Opcode = 0x4E40;
 /// Every namespace.
 const ALL_NAMESPACES: u32 = 0xFFFF_FFFF;
-/// A drive that does not answer is waited for no longer.
+/// Time limit of a command in ms.
 const NVME_TIMEOUT_MS: u32 = 5000;
 
-/// What is read. There is nothing among these that writes.
+/// An admin command that reads. None of these writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NvmeCommand {
     /// Numbers of the active namespaces, four bytes each, ascending, up to a zero.
     Namespaces,
-    /// Identify of the namespace.
+    /// Identify Namespace.
     Namespace,
-    /// Identify of the controller.
+    /// Identify Controller.
     Controller,
-    /// So many bytes of a log page, of the whole drive; of a maker's own page (from C0h on), of the first namespace,
-    /// as such a page may want one to be named.
+    /// A page of a log of the whole drive, and how many bytes of it to read. A maker's own page (from C0h on)
+    /// is read for the first namespace, as such a page may need one.
     Log(u8, u32),
     /// The current value of a feature, and its data.
     Feature(u8),
@@ -158,10 +158,10 @@ struct AdminCommand {
     result: u32,
 }
 
-/// The answer, and the value that came with it.
+/// Sends a command to the drive, and returns the data of the answer and its result value.
 ///
 /// # Errors
-/// The system's; `EIO` where the drive refused.
+/// The system's error. A refusal of the drive is not reported: the data are zeros then.
 pub(crate) fn read_nvme(device: impl AsFd, what: NvmeCommand) -> Result<(Vec<u8>, u32), Errno> {
     const { assert!(size_of::<AdminCommand>() == 72) };
     // Identify (6), Get Log Page (2) and Get Features (10) of the NVM Express Base Specification, figure 138;
@@ -192,10 +192,10 @@ pub(crate) fn read_nvme(device: impl AsFd, what: NvmeCommand) -> Result<(Vec<u8>
     Ok((answer, command.result))
 }
 
-/// Sends a Format NVM, which `erase::format` alone makes, and answers the drive's status: zero when it was done.
+/// Sends a Format NVM, which only `erase::format` makes, and returns the drive's status: zero for success.
 ///
 /// # Errors
-/// The system's, when it has not reached the drive.
+/// The system's error, if the command did not reach the drive.
 pub(crate) fn format_namespace(
     device: impl AsFd,
     namespace: u32,
@@ -209,15 +209,15 @@ pub(crate) fn format_namespace(
         timeout_ms,
         ..AdminCommand::default()
     };
-    // SAFETY: the kernel reads one `struct nvme_passthru_cmd`, which names no memory of data, and writes its
-    // result into it.
+    // SAFETY: the kernel reads one `struct nvme_passthru_cmd`, which points to no data, and writes its result
+    // into it.
     let answer =
         unsafe { libc::ioctl(device.as_fd().as_raw_fd(), NVME_IOCTL_ADMIN_CMD as _, &raw mut command) };
-    // What is positive is the drive's own word.
+    // A positive answer is the drive's own status.
     u16::try_from(answer).map_err(|_| last_errno())
 }
 
-/// The number of a namespace is what the ioctl returns.
+/// The number of the namespace that is open, which the ioctl returns.
 pub(crate) fn namespace_number(device: impl AsFd) -> Result<u32, Errno> {
     // SAFETY: the call takes no argument and touches no memory.
     let answer = unsafe { libc::ioctl(device.as_fd().as_raw_fd(), NVME_IOCTL_ID as _) };

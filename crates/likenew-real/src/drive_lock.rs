@@ -1,27 +1,26 @@
-//! A lock on the drives below a path, so that two runs never share a drive, whatever path each uses: a
-//! folder, a file, a partition, a mapped device, a loop device over a file, or the disk itself. Two
+//! A lock on the drives below a path, so that two runs never share a drive, whatever path each uses. A path
+//! may be a folder, a file, a partition, a mapped device, a loop device over a file, or the disk itself. Two
 //! measurements at once would spoil each other; two runs that change a drive could do worse.
 //!
-//! It is a lock of the kernel (flock) on a file in /sys that every drive has: `/sys/block/NAME/dev`, and of
-//! an NVMe drive its controller's `serial`, as one namespace slows the others. This place was chosen against
-//! three others:
+//! The lock is an flock on a file in /sys that every drive has: `/sys/block/NAME/dev`, or an NVMe
+//! controller's `serial`, as one namespace slows the others. This place was chosen against three others:
 //! - A folder of lock files, such as /run/lock, does not exist everywhere, and the owner of a file may remove
 //!   it: then two runs lock two files. Root and users would have to share it, and the first of them could
 //!   keep the others out.
 //! - A device's own node cannot be opened by those who may measure a folder on it, and udev gives that lock
 //!   another meaning.
-//! - The name of a socket (abstract, unix(7)) can be taken by any program that wants to keep others out,
-//!   without a trace of which.
+//! - The name of an abstract socket (unix(7)) can be taken by any program that wants to keep others out, and
+//!   nothing shows which one it was.
 //!
 //! A file in /sys exists for every user, cannot be made or removed, and needs only the right to read.
-//! /proc/locks shows who holds its lock, so that the process can be named, even one that only wants to block
-//! others. The lock ends with its program, however that ends. Containers that share the host's network share
-//! its /sys and its locks; others have their own /sys, and do not.
+//! /proc/locks shows the process that holds its lock, even one that only wants to block others. The lock ends
+//! with its program, however that ends. Containers that share the host's network share its /sys and its
+//! locks; others have their own /sys, and do not.
 //!
-//! Below a loop device is the drive that holds its file; a loop device over memory counts as a drive. A disk
-//! with several paths is locked by all of them. Below layers (overlayfs) are the drives of their folders. In
-//! a container those have no name, and the drives below ZFS cannot be determined: then the root folder of the
-//! file system is locked, which separates two runs in it, but no others.
+//! A loop device stands for the drive that holds its file; over memory, the loop device itself counts as a drive. A
+//! disk with several paths is locked on all of them. Layers (overlayfs) stand for the drives of their folders. In a
+//! container those folders have no name, and the drives below ZFS cannot be determined. Then the root folder of the
+//! file system is locked, which separates runs in this file system, but no others.
 
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsStr;
@@ -45,26 +44,26 @@ use crate::standards::clean;
 use crate::target_error::{io_error, not_possible};
 use crate::wording::{action, consent as wording};
 
-/// How many times a lock is tried before another program is said to hold it: one that is just being started
-/// has copies of all its parent's descriptors. Chosen: with [`PAUSE`], one second in all.
+/// How many times to try a lock before another program counts as its holder. A program that is just being
+/// started has copies of all its parent's descriptors. Chosen: with [`PAUSE`], one second in all.
 const TRIES: u32 = 40;
 /// Time between two tries. Chosen: short beside the start of a program.
 const PAUSE: Nanos = Nanos::from_millis(25);
 /// How often a run that waits for a drive checks whether it is free. Chosen: a delay of 200 ms is not felt,
 /// and costs nothing.
 const WAITING_PAUSE: Nanos = Nanos::from_millis(200);
-/// How many times a file is locked again that was replaced while it was locked.
+/// How many times to lock a file anew that was replaced while being locked.
 const RENEWALS: u32 = 10;
-/// A command is shown up to this length.
+/// Most characters of a command that are shown.
 const COMMAND_CHARS: usize = 120;
 
-/// Where locks are.
+/// Where the lock files are: in /sys, or in a folder for tests.
 #[derive(Clone, Debug)]
 pub struct Locks {
     folder: Option<PathBuf>,
 }
 
-/// Held as long as this lives.
+/// A lock on drives, held as long as this lives.
 #[derive(Debug, Default)]
 pub struct DriveLock {
     drives: Vec<String>,
@@ -92,7 +91,7 @@ impl Locks {
     /// Locks every drive below these folders, files or block devices.
     ///
     /// # Errors
-    /// A refusal that says who holds one and what to do; or a path cannot be examined.
+    /// A refusal that says who holds a drive and what to do; or a path cannot be examined.
     pub fn take(&self, paths: &[&Path]) -> Result<DriveLock, TargetError> {
         let mut tries = 1;
         let taken = self.try_until(paths, PAUSE, &mut |_| {
@@ -104,8 +103,8 @@ impl Locks {
         })
     }
 
-    /// The same, but waits for as long as another program holds one of them. `goes_on` is called repeatedly
-    /// with who that is; when it returns false, the result is `None`.
+    /// As [`Locks::take`], but waits as long as another program holds one of the drives. `goes_on` is called
+    /// repeatedly with the drive and its holder in words; once it returns false, the result is `None`.
     ///
     /// # Errors
     /// A path cannot be examined.
@@ -118,7 +117,7 @@ impl Locks {
         Ok(self.try_until(paths, WAITING_PAUSE, &mut goes_on)?.ok())
     }
 
-    /// Tries again for as long as another program holds one of them and `goes_on` says so.
+    /// Tries again as long as another program holds one of the drives and `goes_on` returns true.
     fn try_until(
         &self,
         paths: &[&Path],
@@ -167,8 +166,7 @@ impl Locks {
                 }
                 locked => locked.map_err(io_error(doing()))?,
             }
-            // The file of a drive disappears when it is unplugged, and the next drive of that name has
-            // another.
+            // The file disappears with its drive, and the next drive of that name has a new one.
             let number = |metadata: fs::Metadata| (metadata.dev(), metadata.ino());
             if file.metadata().map(number).ok() == fs::metadata(&at).map(number).ok() {
                 return Ok(Ok(file));
@@ -186,8 +184,8 @@ impl Locks {
 }
 
 impl DriveLock {
-    /// The kernel's names of what is locked; the file system, where it does not say which drive it is on;
-    /// nothing for what has no drive, such as memory and networks.
+    /// What is locked: the kernel's names of drives, or a file system whose drives are unknown. Empty if
+    /// there is no drive, as for memory and networks.
     pub fn drives(&self) -> &[String] {
         &self.drives
     }
@@ -214,8 +212,8 @@ fn holder(file: &File) -> String {
     if command.is_empty() { format!("process {process}") } else { format!("process {process}: {command}") }
 }
 
-/// Lines such as `7: FLOCK  ADVISORY  WRITE 811 fe:00:5636489 0 EOF` (proc(5)); a waiting process has an
-/// arrow in its line.
+/// The process that holds the lock, from lines such as `7: FLOCK  ADVISORY  WRITE 811 fe:00:5636489 0 EOF`
+/// (proc(5)). The line of a waiting process has an arrow.
 pub(crate) fn process_of(file: &File, text: &str) -> Option<u32> {
     let stat = fstat(file).ok()?;
     let number = format!("{:02x}:{:02x}:{}", major(stat.st_dev), minor(stat.st_dev), stat.st_ino);
@@ -228,7 +226,7 @@ pub(crate) fn process_of(file: &File, text: &str) -> Option<u32> {
     })
 }
 
-/// What is locked. All runs lock in the same order.
+/// What is locked, sorted, so that all runs lock in the same order.
 type Keys = BTreeMap<PathBuf, Lockable>;
 
 /// The file that carries a lock, and what it locks: the kernel's name of a drive, or a file system.
@@ -241,7 +239,7 @@ struct Lockable {
 const NO_DRIVE: [&str; 7] =
     ["devpts", "fuse.glusterfs", "fuse.sshfs", "glusterfs", "lustre", "nsfs", "vboxsf"];
 
-/// Layers are laid over layers no more often than this; the kernel allows two.
+/// Most levels of layers over layers; the kernel allows two.
 const LAYERS_MOST: u32 = 4;
 
 fn keys_of(paths: &[&Path]) -> Result<Keys, TargetError> {
@@ -277,16 +275,16 @@ fn disks() -> Vec<BlockDevice> {
     devices.filter(|device| !device.is_partition()).collect()
 }
 
-/// A file system whose drives are not known, or not from everywhere.
+/// A file system whose drives are unknown, or known only to some of its users.
 struct FileSystem {
     number: DeviceNumber,
     kind: String,
-    /// Folders from which it is seen, its own root first.
+    /// Folders where the file system is mounted, its own root first.
     points: Vec<PathBuf>,
 }
 
-/// Adds the devices that carry an open file or folder, and tells its file system where these are not known,
-/// or not known to everybody who uses it.
+/// Adds the devices below an open file or folder. Returns its file system if these devices are unknown, or
+/// not known to everybody who uses it.
 fn add_carriers(
     opened: impl AsFd,
     layers_most: u32,
@@ -294,7 +292,7 @@ fn add_carriers(
 ) -> std::io::Result<Option<FileSystem>> {
     let number = DeviceNumber::from_raw(fstat(&opened)?.st_dev);
     let Some(mount) = Mount::find(&opened)? else {
-        // Seen from a changed root, whose own mount is not listed.
+        // The process has a changed root (chroot), whose own mount is not listed.
         return Ok(match BlockDevice::by_number(number) {
             Some(device) => {
                 add(&device);
@@ -309,7 +307,7 @@ fn add_carriers(
     }
     let mut devices: Vec<BlockDevice> = CounterSource::of_mount(&mount).devices().collect();
     if devices.is_empty() {
-        // One without a device of its number names its devices, with colons between (bcachefs).
+        // A file system without a device of its number names its devices, with colons between (bcachefs).
         let names = mount
             .source
             .as_bytes()
@@ -323,7 +321,7 @@ fn add_carriers(
         return Ok(None);
     }
     for layer in mount.layers().iter().filter(|_| layers_most > 0) {
-        // Where it was mounted, this may have been another folder, or there may be none of that name here. A
+        // The path is that of the process that mounted the layers, and may lead elsewhere or nowhere here. A
         // lock too many only makes a run wait, and the file system itself is locked as well.
         if let Ok(layer) = rustix::fs::open(layer, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()) {
             add_carriers(layer, layers_most - 1, add)?;
@@ -336,7 +334,7 @@ fn add_carriers(
 }
 
 impl FileSystem {
-    /// What to lock for it: its root folder, if this user may read that.
+    /// What to lock for the file system: its root folder, if this user may read it.
     fn lockable(self, path: &Path) -> std::io::Result<(PathBuf, Lockable)> {
         let Self { number: DeviceNumber { major, minor }, kind, points } = self;
         let is_it = |point: &PathBuf| {
@@ -351,7 +349,7 @@ impl FileSystem {
     }
 }
 
-/// Of the devices at the bottom, below all partitions, mappings and loop devices, and of the same disks by other paths.
+/// Adds the devices at the bottom, below all partitions, mappings and loop devices, and the same disks by other paths.
 fn add_keys(device: &BlockDevice, disks: &[BlockDevice], keys: &mut Keys, visited: &mut HashSet<PathBuf>) {
     if !visited.insert(device.folder().to_owned()) {
         return;
@@ -377,7 +375,7 @@ fn add_key(device: &BlockDevice, keys: &mut Keys) {
     keys.insert(at.clone(), Lockable { at, drive: device.name() });
 }
 
-// Whether what is to be kept safe is on other blocks than what is rewritten.
+// Checks that a journal is on other blocks than those that are rewritten.
 
 /// File systems that may span several devices, which /sys does not list.
 const ON_SEVERAL_DEVICES: [&str; 2] = ["bcachefs", "zfs"];
@@ -388,7 +386,7 @@ const MEMORY: [&str; 4] = ["tmpfs", "ramfs", "devtmpfs", "rootfs"];
 /// through any number of layers.
 ///
 /// # Errors
-/// A refusal: it is not, or that cannot be determined.
+/// A refusal, if this is not so or cannot be determined.
 pub fn check_disjoint(kept: &Path, device: &Path) -> Result<(), TargetError> {
     let refuse = |reason: String| {
         Err(TargetError::Refused(wording::no_place_for_journal(kept.display(), device.display(), &reason)))

@@ -1,4 +1,4 @@
-//! Bytes that all programs together move at a drive, as the kernel counts them.
+//! Bytes that all programs together read from and write to a drive, as the kernel counts them.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -10,18 +10,18 @@ use likenew_core::units::Nanos;
 use crate::block::{BlockDevice, DeviceNumber, parse_stat};
 use crate::mounts::{Mount, btrfs_devices};
 
-/// The counters of one disk, those of all of its partitions and volumes included.
+/// The counters of one whole disk, with all of its partitions and volumes.
 #[derive(Debug)]
 pub struct DriveTraffic(CounterSource);
 
 impl DriveTraffic {
-    /// Of the disk that a block device is or lies on; none where there are several, or the kernel does not count.
+    /// The counters of the disk below a block device; `None` if there are several disks, or the kernel does not count.
     pub fn of_device(path: &Path) -> Option<Self> {
         let device = DeviceNumber::at(path).and_then(BlockDevice::by_number)?;
         Self::counted(CounterSource::of_device(&device))
     }
 
-    /// Of the disk that the file system of a folder lies on; none where there are several, or the kernel does not count.
+    /// The counters of the disk below a folder's file system; `None` if there are several disks, or the kernel does not count.
     pub fn of_folder(folder: &Path) -> Option<Self> {
         let mount = File::open(folder).ok().and_then(Mount::containing)?;
         Self::counted(CounterSource::of_mount(&mount))
@@ -31,31 +31,31 @@ impl DriveTraffic {
         source.disk_bytes().map(|_| Self(source))
     }
 
-    /// Bytes read and written since the drive was attached; none once it is gone.
+    /// Bytes read and written since the drive was attached; `None` once it is gone.
     pub fn bytes(&self) -> Option<u64> {
         self.0.disk_bytes()
     }
 
-    /// Whether what is written in this folder is known to reach the same disk.
+    /// Whether files in this folder are known to be on the same disk.
     pub fn holds(&self, folder: &Path) -> bool {
         let mount = File::open(folder).ok().and_then(Mount::containing);
         mount.is_some_and(|mount| CounterSource::of_mount(&mount).disk() == self.0.disk())
     }
 }
 
-// Where the kernel counts what reaches the devices below a drive.
+// Counters of the devices below a target.
 
-/// The devices below a drive; none where no device counts.
+/// The devices below a target whose counters are read; empty if no device counts.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CounterSource {
-    /// Folders of devices in /sys. A partition has its own counters.
+    /// Folders of the devices in /sys. A partition has its own counters.
     devices: Vec<PathBuf>,
-    /// The folder of the disk that all of them lie on, if it is one.
+    /// The folder of the one disk below all devices; `None` if there are several.
     disk: Option<PathBuf>,
 }
 
 impl CounterSource {
-    /// Of one device.
+    /// The counters of one device.
     pub(crate) fn of_device(device: &BlockDevice) -> Self {
         Self::for_devices(vec![device.folder().to_owned()])
     }
@@ -68,7 +68,7 @@ impl CounterSource {
         Self { devices, disk }
     }
 
-    /// For the device below a mount. Memory, networks, layers and pools of other file systems have none.
+    /// The counters of the devices below a mount. Memory, networks, layers, and pools other than btrfs have none.
     pub(crate) fn of_mount(mount: &Mount) -> Self {
         // btrfs has a device number that no device has, and names one of its devices.
         let devices = match (BlockDevice::by_number(mount.device), mount.block_device()) {
@@ -79,7 +79,6 @@ impl CounterSource {
         Self::for_devices(devices.iter().map(|device| device.folder().to_owned()).collect())
     }
 
-    /// The devices.
     pub(crate) fn devices(&self) -> impl Iterator<Item = BlockDevice> {
         self.devices.iter().cloned().map(BlockDevice::at)
     }
@@ -89,18 +88,18 @@ impl CounterSource {
         self.devices().map(|device| device.name()).collect()
     }
 
-    /// The folder of the disk that all of them lie on, if it is one.
+    /// The folder of the one disk below all devices; `None` if there are several.
     pub(crate) fn disk(&self) -> Option<&Path> {
         self.disk.as_deref()
     }
 
-    /// Bytes that all programs have read from and written to that disk.
+    /// Bytes that all programs have read from and written to the one disk.
     pub(crate) fn disk_bytes(&self) -> Option<u64> {
         let counters = self.disk().and_then(read_one)?;
         Some(counters.bytes_read.saturating_add(counters.bytes_written))
     }
 
-    /// What all of them together have counted so far; nothing where one of them is gone or does not count.
+    /// The sum of all counters; `None` if a device is gone or does not count.
     pub(crate) fn read(&self) -> Option<Counters> {
         let counters: Option<Vec<Counters>> = self.devices.iter().map(|device| read_one(device)).collect();
         let total = counters?.into_iter().reduce(|sum, next| sum.plus(&next))?;
@@ -109,7 +108,7 @@ impl CounterSource {
     }
 }
 
-/// The disk of a partition, or the one device below a mapping; none if there are several.
+/// The disk of a partition, or the one device below a mapping; `None` if there are several.
 fn disk_below(device: BlockDevice) -> Option<PathBuf> {
     match &device.devices_below()[..] {
         [] => Some(device.folder().to_owned()),
@@ -119,18 +118,18 @@ fn disk_below(device: BlockDevice) -> Option<PathBuf> {
 }
 
 fn read_one(device: &Path) -> Option<Counters> {
-    // Of a partition, the disk decides whether it is counted.
+    // A partition is counted if its disk is.
     let iostats = ["queue/iostats", "../queue/iostats"];
     let off = |name: &str| fs::read_to_string(device.join(name)).is_ok_and(|text| text.trim() == "0");
     let is_off = iostats.into_iter().any(off);
     let counters = parse_counters(&fs::read_to_string(device.join("stat")).ok()?)?;
-    // Device mapper and md count by themselves, and older kernels call that off by default (seen with 6.1).
+    // Device mapper and md count by themselves, although older kernels report counting as off by default (seen with 6.1).
     let counts_itself = || ["dm", "md"].into_iter().any(|layer| device.join(layer).is_dir());
     let has_counted = counters.reads + counters.writes > 0;
     (!is_off || has_counted && counts_itself()).then_some(counters)
 }
 
-/// What a line of `stat` says, in the words of a run.
+/// A line of `stat`, as the counters of a run.
 fn parse_counters(text: &str) -> Option<Counters> {
     let Stat { read, write, discard, flush, busy_ms, .. } = parse_stat(text)?;
     Some(Counters {
@@ -149,15 +148,15 @@ fn parse_counters(text: &str) -> Option<Counters> {
     })
 }
 
-// What the processors of this machine do.
+// Time that this machine's processors spend in the kernel.
 
-/// Where the kernel counts it (proc_stat(5)).
+/// The file in which the kernel counts that time (proc_stat(5)).
 const STAT: &str = "/proc/stat";
-/// Of the first line, the fields of time in the kernel: on behalf of programs and its own threads, in
-/// interrupts, and in what they put off.
+/// Fields of the first line with time in the kernel: for programs and kernel threads, in interrupts, and in
+/// work that interrupts put off.
 const KERNEL: [usize; 3] = [3, 6, 7];
 
-/// Time that all processors together have spent in the kernel since it started, in steps of a tick, mostly 10 ms.
+/// Time that all processors together have spent in the kernel since the machine started, in ticks of mostly 10 ms.
 pub(crate) fn kernel_time() -> Option<Nanos> {
     parse_kernel_time(&fs::read_to_string(STAT).ok()?, rustix::param::clock_ticks_per_second())
 }
@@ -175,7 +174,7 @@ mod tests {
 
     use super::*;
 
-    /// Of a disk under Linux 6.18, cut to the fields of older kernels.
+    /// The fields of a disk under Linux 6.18; tests cut them to those of older kernels.
     const FIELDS: [&str; 17] = [
         "18243", "1702", "1622528", "9121", "51020", "33", "8161024", "70112", "2", "51234", "79999", "77",
         "1", "4096", "5", "312", "400",

@@ -1,4 +1,4 @@
-//! The I/O engine and its lanes.
+//! The I/O engine of a real drive, io_uring or threads, and the drive that joins it with a medium.
 
 use std::io;
 use std::path::Path;
@@ -21,13 +21,13 @@ use crate::posix::{PosixLane, THREADS_MAX};
 use crate::uring::{Ring, UringLane};
 use crate::wording::target as wording;
 
-/// The requested engine.
+/// The I/O engine that was requested.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Engine {
-    /// io_uring, or blocking calls on threads where it is refused.
+    /// io_uring, or blocking calls on threads if io_uring is refused.
     #[default]
     Auto,
-    /// io_uring or nothing.
+    /// io_uring, or an error if it is refused.
     Uring,
     /// Blocking calls on threads.
     Posix,
@@ -37,14 +37,14 @@ pub enum Engine {
 #[derive(Clone, Debug)]
 pub(crate) struct Carrier {
     uring: bool,
-    /// Why it is not the best one.
+    /// Why threads are used instead of io_uring, for the report.
     pub(crate) caveat: Option<String>,
-    /// Whether all lanes opened last had their buffers registered; nothing before the first.
+    /// Whether all lanes opened last registered their buffers; `None` before the first lane.
     fixed_buffers: Option<bool>,
 }
 
 impl Carrier {
-    /// Decides once, when a drive is opened.
+    /// Chooses the engine, once, when a drive is opened.
     ///
     /// # Errors
     /// io_uring was requested and is not available.
@@ -66,12 +66,12 @@ impl Carrier {
         }
     }
 
-    /// Its name in reports.
+    /// The engine's name in reports.
     pub(crate) fn name(&self) -> &'static str {
         if self.uring { "io_uring" } else { "posix" }
     }
 
-    /// Facts about it for a report.
+    /// A fact about the engine for a report: whether buffers are registered.
     fn facts(&self) -> Option<(String, String)> {
         let yes_or_no = if self.fixed_buffers? { "yes" } else { "no" };
         Some(("registered buffers".to_owned(), yes_or_no.to_owned()))
@@ -125,7 +125,7 @@ fn remedy(error: &io::Error) -> &'static str {
 
 // A real drive: a medium, its I/O engine, and its facts.
 
-/// A medium that can be measured. Lanes share the medium, so it is released when the drive and all lanes are
+/// A medium that can be measured. Lanes share the medium, which is released when the drive and all lanes are
 /// gone.
 pub(crate) struct RealDrive<M> {
     name: String,
@@ -135,11 +135,11 @@ pub(crate) struct RealDrive<M> {
     clock: Monotonic,
     info: DeviceInfo,
     access: Access,
-    /// The owner's old files, once they were searched for.
+    /// The owner's old files; `None` before the first search.
     old: Option<OldFiles>,
-    /// The same, open for as long as they are what is measured.
+    /// The old files, open while they are what is measured.
     open_old: Option<Arc<OpenOldFiles>>,
-    /// Seconds since 1970, by which files are old.
+    /// The calendar in seconds since 1970, which tells the age of files.
     wall: fn() -> u64,
 }
 
@@ -167,7 +167,7 @@ impl<M: Medium> RealDrive<M> {
         }
     }
 
-    /// What was found of old files beside our own.
+    /// Searches for the owner's old files beside our own.
     fn find_old(&mut self) -> Result<&OldFiles, String> {
         if self.kind != TargetKind::Folder {
             return Err(wording::OLD_FILES_ONLY_IN_FOLDERS.to_owned());
@@ -176,7 +176,7 @@ impl<M: Medium> RealDrive<M> {
         Ok(self.old.insert(old))
     }
 
-    /// Opens the old files that were found, or searches for others if one of them has disappeared.
+    /// Opens the old files that were found; if one has disappeared, searches again.
     fn open_old(&mut self) -> Result<OpenOldFiles, String> {
         match self.old.as_ref().map(OldFiles::open) {
             Some(Ok(open)) => Ok(open),
@@ -301,7 +301,7 @@ mod tests {
         drive.wall = || wall_seconds() + 40 * 86_400;
         let result = drive.probe(&Probe::OldFiles).unwrap();
         assert!(matches!(&result, ProbeResult::OldFiles(old_files) if old_files.files == 1), "{result:?}");
-        // Searching keeps none of them open; measuring does; afterward each can be rewritten, and measured
+        // A search keeps no file open, a measurement does. Afterward each file can be rewritten, and measured
         // again.
         for _ in 0..2 {
             FileStore::take(&film).unwrap().give_back().unwrap();
@@ -358,7 +358,7 @@ mod tests {
 
     #[test]
     fn a_lane_is_dropped_in_time_while_its_drive_hangs() {
-        // Where io_uring is refused, threads carry both.
+        // If io_uring is refused, threads carry both.
         for engine in [Engine::Auto, Engine::Posix] {
             let (mut lane, clock, writer) = silent_lane(engine);
             let io = |slot: u32| Io {
@@ -374,7 +374,7 @@ mod tests {
             lane.wait(clock.now() + Nanos::from_millis(20), &mut done).unwrap();
             assert!(done.is_empty(), "{engine:?}");
             let (dropped, ended) = std::sync::mpsc::channel();
-            // A lane that waits for ever fails the test, and does not hang it.
+            // A lane that waits forever fails the test instead of hanging it.
             let started_at = clock.now();
             std::thread::scope(|scope| {
                 scope.spawn(move || {
@@ -382,7 +382,7 @@ mod tests {
                     dropped.send(()).unwrap();
                 });
                 let ended = ended.recv_timeout(std::time::Duration::from_secs(20));
-                // Whatever still waits is let go.
+                // Lets go of whatever still waits.
                 drop(writer);
                 ended.unwrap_or_else(|_| panic!("{engine:?} waits for a drive that hangs"));
             });

@@ -1,12 +1,12 @@
-//! Powerful actions on a whole drive, each with a consent, or as instructions only.
+//! Erases of a whole drive: those that need a consent, and instructions for those that the owner has to do.
 //!
-//! * [`discard`]: tells a whole device or partition that it holds nothing of use;
+//! * [`discard`]: tells a whole device or partition that none of its data is in use;
 //! * [`mod@format`]: has an NVMe drive erase a namespace;
-//! * [`AtaSecurity::secure_erase`], [`AtaSecurity::sanitize`] and [`nvme_sanitize`]: what to type for what is
-//!   never done here.
+//! * [`AtaSecurity::secure_erase`], [`AtaSecurity::sanitize`] and [`nvme_sanitize`]: what to type for erases
+//!   that Likenew never does.
 //!
-//! Their preconditions, with known problems of a model or firmware, are in [`precondition`]; all of them at once
-//! are found here, which changes nothing. Nothing here prints, asks, or decides that something should be done.
+//! [`precondition`] tells what must hold before each of them, with known problems of a model or firmware; this module
+//! collects all of that and changes nothing. Nothing here prints, asks, or decides that something should be done.
 
 #[allow(unsafe_code, reason = "the kernel takes discards by an ioctl only")]
 pub mod discard;
@@ -33,8 +33,8 @@ pub use crate::standards::ata::AtaSecurity;
 use crate::standards::nvme::Controller;
 use crate::wording::erase as wording;
 
-// What could be done to the drives below a folder or device, and what prevents each of it. This only looks;
-// it changes nothing.
+// Feasibility: what could be done to the drives below a folder or device, and what prevents each step.
+// Nothing is changed for the answer.
 
 /// Answers `Probe::Feasibility` for the folder, file or device of `fd`; `folder` is where the owner's files are.
 pub(crate) fn probe_feasibility(fd: impl AsFd, folder: Option<&Path>) -> ProbeResult {
@@ -95,7 +95,7 @@ fn objection(precondition: &Precondition, action: ActionKind) -> Option<Objectio
     Some(Objection { action, forbids: precondition.stands_against(action), reason })
 }
 
-/// The steps of a drive that are only described.
+/// The erases of a drive that are only described.
 fn manual_steps(drive: &Drive, security: Option<AtaSecurity>) -> Vec<ManualStep> {
     let path = Path::new("/dev").join(&drive.name);
     match (drive.kind, security) {
@@ -129,17 +129,17 @@ fn controller_of(namespace: &Path) -> PathBuf {
     PathBuf::from(end.map_or(&*name, |at| &name[..at]))
 }
 
-// Instructions for erases that Likenew never does, with all that is known of the drive: ATA secure erase and
-// the sanitize commands of ATA and NVMe.
+// Instructions for erases that Likenew never does, fitted to what is known of the drive: ATA secure erase,
+// and the sanitize commands of ATA and NVMe.
 //
 // The commands are those of hdparm(8) and of nvme-sanitize(1).
 
-/// The password for a secure erase: fixed and published, since a power cut leaves the drive locked by it; and
-/// not empty, as programs and drives disagree about empty ones.
+/// The password for a secure erase: fixed and published, since a power cut leaves the drive locked with it.
+/// It is not empty, as programs and drives disagree about empty ones.
 pub const PASSWORD: &str = "likenew";
 
 impl AtaSecurity {
-    /// Of a disk, by the kernel's name; nothing for what is no ATA drive, or where that cannot be asked.
+    /// The security state of the disk with this kernel name; `None` if it is no ATA drive or cannot be queried.
     pub(crate) fn read(name: &str) -> Option<Self> {
         let opened = std::fs::File::open(Path::new("/dev").join(name)).ok()?;
         identify_ata(&opened).ok().map(|identify| identify.security())
@@ -177,7 +177,7 @@ impl AtaSecurity {
         lines
     }
 
-    /// The same for ATA's Sanitize.
+    /// Instructions for ATA's Sanitize, in the same form.
     pub fn sanitize(&self, path: &Path) -> Vec<String> {
         let path = path.display();
         let Sanitize { block, crypto, overwrite } = self.sanitize;
@@ -206,7 +206,7 @@ impl AtaSecurity {
     }
 }
 
-/// What an NVMe drive can sanitize by, from Identify Controller, or nothing where it cannot.
+/// How an NVMe drive can sanitize, from Identify Controller; `None` if it cannot.
 pub fn nvme_sanitize_of(controller: &[u8]) -> Option<Sanitize> {
     Controller::parse(controller)?.sanitize()
 }

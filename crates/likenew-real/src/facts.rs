@@ -1,10 +1,10 @@
-//! What the system and the drive report of the whole path from a folder to its medium.
+//! Facts: what the system and the drive report about everything from a folder down to its medium.
 //!
-//! **Everything here only reads.** Files of /sys, /proc, /etc, /run, /var and /usr are opened for reading;
-//! devices are opened read-only and queried with the commands that `machine::Question` lists, none of which
-//! changes anything in a drive. We send a USB bridge nothing that the kernel has not sent already; smartctl,
-//! if installed, knows what each bridge takes. Whatever is missing, unreadable or nonsense becomes an unknown
-//! fact with its reason, and no error.
+//! **Everything here only reads**, but for a file that remembers types for smartctl ([`choose_smartctl_device`]).
+//! Files of /sys, /proc, /etc, /run, /var and /usr are opened for reading. Devices are opened read-only and queried
+//! with the commands that `machine::Question` lists, none of which changes a drive. A USB bridge gets nothing from
+//! us that the kernel has not sent already; smartctl, if installed, knows what each bridge takes. Whatever is
+//! missing, unreadable or nonsense becomes an unknown fact with its reason, and no error.
 
 mod drive_answers;
 mod file_system;
@@ -75,7 +75,7 @@ fn devices_at(roots: &Roots, path: &Path) -> Result<Vec<BlockDevice>, TargetErro
     Ok(Mount::containing(&fd).map(|mount| collector.devices_of(&mount)).unwrap_or_default())
 }
 
-/// Has smartctl reach the drive below a path in this way, from now on: it is asked, and if it answers, the type is remembered.
+/// Sets how smartctl reaches the drive below a path. If smartctl answers with this choice, the choice is remembered.
 ///
 /// # Errors
 /// The path is not on one drive, smartctl gave no answer, or the type could not be remembered.
@@ -105,7 +105,7 @@ pub fn choose_smartctl_device(path: &Path, choice: &DeviceChoice) -> Result<(), 
     smartctl_device::remember_of(drive, choice)
 }
 
-/// Facts of every drive of this machine, whatever is on it.
+/// Facts of every drive of this machine, whatever is on the drives.
 ///
 /// # Errors
 /// The system does not list them.
@@ -119,7 +119,7 @@ pub(crate) fn all_drives() -> Result<Facts, TargetError> {
     Ok(collector.of_devices(&devices))
 }
 
-/// A name of this machine that no other has: its host name, and a hash of its identity, which is itself kept secret.
+/// A unique name of this machine: its host name, and a hash of its machine ID, which stays secret.
 pub fn machine_name() -> String {
     identity::machine_name(&Roots::system())
 }
@@ -133,7 +133,7 @@ pub(crate) struct Collector<'a> {
 }
 
 impl Collector<'_> {
-    /// Of what holds a folder or a file.
+    /// Facts of a mounted file system and everything below it.
     pub(crate) fn of_mount(&self, mount: &Mount) -> Facts {
         let devices = self.devices_of(mount);
         let mut facts = self.of_devices(&devices);
@@ -142,7 +142,7 @@ impl Collector<'_> {
         facts
     }
 
-    /// Of block devices and what they are built on.
+    /// Facts of block devices and everything that they are built on.
     pub(crate) fn of_devices(&self, devices: &[BlockDevice]) -> Facts {
         let (layers, drives) = self.down_from(devices);
         let subjects: Vec<Subject<'_>> =
@@ -201,7 +201,7 @@ impl Collector<'_> {
     fn mount_of(&self, file: &str) -> Option<Mount> {
         let mounts = self.roots.text("/proc/self/mountinfo");
         let mounts = mounts.value().filter(|_| self.roots.exists(file))?.lines().filter_map(Mount::parse);
-        // Of several at one point the last one is seen.
+        // If several are mounted at one point, the last one is seen.
         mounts.filter(|mount| Path::new(file).starts_with(&mount.point)).max_by_key(|mount| mount.point.len())
     }
 
@@ -272,7 +272,7 @@ fn drive(
     drive
 }
 
-/// The health of a drive, by the means of its kind.
+/// Adds the health of a drive, as its kind reports it.
 fn state(subject: &Subject<'_>, drive: &mut Drive) {
     if let unknown @ Fact::Unknown { .. } = &subject.smartctl_device {
         drive.smartctl = Some(SmartctlFacts { device_type: unknown.clone(), ..SmartctlFacts::default() });
@@ -321,8 +321,8 @@ fn state(subject: &Subject<'_>, drive: &mut Drive) {
         }
         _ => {}
     }
-    // A controller of RAID or a driver may refuse our own questions and pass on those of smartctl, which
-    // knows many of them. It also knows which attribute of which SATA SSD counts wear and bytes written.
+    // A RAID controller or a driver may refuse our own queries but pass on those of smartctl, which knows many
+    // controllers. smartctl also knows which attribute of a SATA SSD counts wear, and which counts bytes written.
     let is_refused =
         matches!(subject.kind, DriveKind::Nvme | DriveKind::Sata) && drive.health.failing.value().is_none();
     let lacks_wear = subject.kind == DriveKind::Sata
@@ -340,7 +340,7 @@ fn state(subject: &Subject<'_>, drive: &mut Drive) {
     }
 }
 
-/// Which type smartctl was told, and where it does not know the health, which it could be told.
+/// Adds the type that smartctl was given; if the health is unknown, also a type to try.
 fn tell_types(subject: &Subject<'_>, message: &Smartctl, drive: &mut Drive) {
     drive.smartctl = message.facts(subject).or(drive.smartctl.take());
     if drive.health.failing.value().is_some() {
@@ -357,7 +357,7 @@ fn tell_types(subject: &Subject<'_>, message: &Smartctl, drive: &mut Drive) {
     }
 }
 
-/// The temperature that the driver offers, which takes no root.
+/// The temperature from the driver, which needs no root.
 fn temperature(subject: &Subject<'_>) -> Fact<f64> {
     let source = HealthSource::of_disk(subject.device.folder());
     if !source.has_temperature() {
@@ -371,12 +371,12 @@ fn temperature(subject: &Subject<'_>) -> Fact<f64> {
 const SATA_BYTES_PER_S: u64 = 600_000_000;
 const LINK_BYTES_PER_S: u64 = 31_000_000_000;
 
-/// Takes out a number that cannot be.
+/// Makes a number unknown if it is too large to be true.
 fn keep_below(fact: &mut Fact<u64>, most: u64) {
     *fact = std::mem::take(fact).and_then(wording::TOO_LARGE, |value| (value <= most).then_some(value));
 }
 
-/// Takes out what stands for no value: RAID volumes, bridges and simple drives fill in zeros or ones.
+/// Makes placeholders unknown: RAID volumes, bridges and simple drives fill in zeros or ones.
 fn remove_placeholders(drive: &mut Drive) {
     fn keep<T: Copy>(fact: &mut Fact<T>, is_value: impl Fn(T) -> bool) {
         let kept = std::mem::take(fact);
@@ -394,18 +394,18 @@ fn remove_placeholders(drive: &mut Drive) {
     counts.each_mut().chain([&mut health.pending_sectors]).for_each(|count| {
         keep(count, |number| [32, 48, 64].iter().all(|bits| counted(number, *bits).is_some()));
     });
-    // Nothing writes faster than its link for as long as it was on.
+    // No drive writes more than its link carries in all its time on.
     if let Some(hours) = counts.power_on_hours.get() {
         let link = if drive.kind == DriveKind::Sata { SATA_BYTES_PER_S } else { LINK_BYTES_PER_S };
         let most = (hours.saturating_add(1)).saturating_mul(3600).saturating_mul(link);
         keep_below(&mut counts.lifetime_bytes_written, most);
         keep_below(&mut counts.lifetime_bytes_read, most);
     }
-    // The indicator is that of flash.
+    // The wear indicator is for flash only.
     if drive.identity.rotation_rpm.get().is_some_and(|rpm| rpm > 0) {
         health.used_percent = Fact::NotQueried;
     }
-    // Whoever reads this has switched it on.
+    // A drive that answers was switched on, so two zeros are no counts.
     if counts.power_on_hours.get() == Some(0) && counts.power_cycles.get() == Some(0) {
         keep(&mut counts.power_on_hours, |_| false);
         keep(&mut counts.power_cycles, |_| false);

@@ -1,9 +1,9 @@
 //! One of the owner's files as a block store: blocks that belong to it alone can be rewritten in place.
 //!
 //! Nothing about the file changes: its inode, owner, rights, links, attributes and length are not touched,
-//! holes stay holes, and what it shares with other files (reflinks, snapshots) stays shared, since such
+//! and holes stay holes. What it shares with other files (reflinks, snapshots) stays shared, since such
 //! ranges are not offered. Its times are restored after each write; only the inode's change time (ctime)
-//! cannot be. No other program has it open: it is held by a lease, which ends when another program wants it.
+//! cannot be. A lease keeps other programs from opening the file, and ends when one of them wants to.
 
 use std::ops::Range;
 use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
@@ -35,7 +35,7 @@ use crate::wording::{action, target as wording};
 #[derive(Debug)]
 pub struct FileStore {
     path: PathBuf,
-    // Given back before the file is closed.
+    // Dropped first: the lease is given back before the file is closed.
     lease: Lease,
     clock: Monotonic,
     /// When the lease was last known to be held with no program waiting, or a moment before.
@@ -47,19 +47,19 @@ pub struct FileStore {
     times: Times,
 }
 
-/// A part of a file that is better left as it is.
+/// A part of a file that is not rewritten.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SkippedRange {
-    /// Which bytes of the file.
+    /// The bytes of the file.
     pub place: Range<u64>,
     /// Why, in words.
     pub reason: &'static str,
 }
 
 impl FileStore {
-    /// Takes the regular file at `path`, once every check has passed: it is no link, its attributes allow it,
-    /// no other program has it open, runs it or has it mapped, and its file system reports which of its
-    /// blocks belong to it alone.
+    /// Takes the regular file at `path`, once every check has passed. The file is no link, its attributes
+    /// allow it, and no other program has it open, runs it or has it mapped. Its file system reports which of
+    /// its blocks belong to it alone.
     ///
     /// # Errors
     /// A refusal that names the check which failed, and what to do.
@@ -69,9 +69,9 @@ impl FileStore {
         Self::take_from(open_folder(folder)?, folder, Path::new(name))
     }
 
-    /// The same for the file of this name below an open folder, whose path is only for messages: no part of
-    /// the name may be a link, lead up, or be on another file system. So a user who may write to the folder
-    /// cannot redirect us to another file.
+    /// As [`FileStore::take`], for the file `name` below an open folder, whose path `shown` is only for
+    /// messages. No part of the name may be a link, lead up, or be on another file system. So a user who may
+    /// write to the folder cannot redirect us to another file.
     ///
     /// # Errors
     /// As [`FileStore::take`].
@@ -100,7 +100,7 @@ impl FileStore {
             return Err(refusal(path, &refusal_text));
         }
         let clock = Monotonic::start();
-        // From here on no program can open or truncate it without our being asked.
+        // From here on, every program that wants to open or truncate the file has to wait for us.
         let lease = lease(&fd, clock).map_err(|reason| refusal(path, reason))?;
         let stat = probe(&fd, path)?;
         let number = |stat: &Statx| (stat.stx_dev_major, stat.stx_dev_minor, stat.stx_ino, stat.stx_size);
@@ -122,80 +122,79 @@ impl FileStore {
         })
     }
 
-    /// Its identity, whatever its name: its inode, when and as which generation that was made, and its
-    /// length.
+    /// What identifies the file, whatever its name: the inode, its birth time and generation, and the length
+    /// of the file.
     pub fn identity(&self) -> &str {
         &self.identity
     }
 
-    /// What can be rewritten: data that has blocks of its own, in whole blocks.
+    /// The ranges that can be rewritten: whole blocks of data that belong to this file alone.
     pub fn ranges(&self) -> &[Range<u64>] {
         &self.ranges
     }
 
-    /// What of its data cannot.
+    /// The ranges of data that cannot be rewritten.
     pub fn skips(&self) -> &[SkippedRange] {
         &self.skips
     }
 
-    /// Its times as text, for resuming after an interruption.
+    /// The file's times as text, for resuming after an interruption.
     pub fn times(&self) -> String {
         self.times.to_string()
     }
 
-    /// When it was last written.
+    /// When the file was last written.
     pub fn modified(&self) -> SystemTime {
         self.times.modified()
     }
 
-    /// Whether it was written to last when these times were noted, as [`FileStore::times`].
+    /// Whether the file was last written at the time in `noted`, a text from [`FileStore::times`].
     ///
     /// # Errors
-    /// The text is none of those.
+    /// `noted` is no such text.
     pub fn is_as_old_as(&self, noted: &str) -> Result<bool, TargetError> {
         let times = Times::parse(noted).ok_or_else(|| refusal(&self.path, wording::TIMES_DAMAGED))?;
         Ok(times.modified == self.times.modified)
     }
 
-    /// Whether another program is waiting to open it: if so, stop and give it back. It waits for up to 45 s
-    /// (/proc/sys/fs/lease-break-time).
+    /// Whether another program is waiting to open the file: if so, stop and give it back. The program waits
+    /// for up to 45 s (/proc/sys/fs/lease-break-time).
     pub fn is_wanted(&mut self) -> bool {
         self.lease_state() != LeaseState::Active
     }
 
-    /// Releases it, with everything that was written durable. Its times were restored after each write.
+    /// Releases the file, after making all writes durable. Its times were restored after each write.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     pub fn give_back(mut self) -> Result<(), TargetError> {
         self.finish().map_err(TargetError::system(action::flush(self.path.display())))
     }
 
-    /// Whether no other program can have opened it yet: the system makes others wait before it breaks the
-    /// lease, and that wait began after the lease was last known to be held.
+    /// Whether no other program can have opened the file yet. The system makes others wait before it breaks
+    /// the lease, and that wait began after the lease was last known to be held.
     fn is_ours(&self) -> bool {
         let Some(patience) = patience() else { return true };
         let safe = patience.saturating_sub(MARGIN.min(patience / 4));
         Duration::from_nanos((self.clock.now() - self.held_at).0) < safe
     }
 
-    /// Restores the times after our own write. A file that another program may have written to keeps its
-    /// present time, or gets the current one: programs that look for changes by time (rsync, make) must
-    /// notice.
+    /// Restores the times after our own write. If another program may have written to the file, the time
+    /// stays or becomes the current one: programs that look for changes by time (rsync, make) must notice.
     fn restore_times(&mut self) -> io::Result<()> {
         self.lease_state();
         if !self.is_ours() {
             return Ok(());
         }
         self.times.put_back(&self.raw)?;
-        // Another program may have opened it in the meantime.
+        // Another program may have opened the file in the meantime.
         if !self.is_ours() {
             touch(&self.raw)?;
         }
         Ok(())
     }
 
-    /// Adopts times that another program has set since, which does not need the file to be open.
+    /// Adopts times that another program has set since, which is possible without opening the file.
     fn follow_times(&mut self) -> io::Result<()> {
         let stat = statx(&self.raw, "", AtFlags::EMPTY_PATH, FLAGS)?;
         self.times = Times::from_stat(&stat);
@@ -225,8 +224,8 @@ impl BlockStore for FileStore {
         }
         self.follow_times()?;
         let written = self.raw.write_at(offset, bytes);
-        // Restored each time, so that a kill leaves them as they were; also after a write that failed in the
-        // middle.
+        // The times are restored after each write, even one that failed in the middle, so that a kill leaves
+        // them as they were.
         let restored = self.restore_times();
         written.and(restored)
     }
@@ -236,7 +235,7 @@ impl BlockStore for FileStore {
     }
 
     fn lease_state(&mut self) -> LeaseState {
-        // The clock first: a program that comes after the answer then also comes after this time.
+        // Read the clock first: a program that comes after the answer then also comes after this time.
         let now = self.clock.now();
         if self.lease.is_held() {
             self.held_at = now;
@@ -248,7 +247,7 @@ impl BlockStore for FileStore {
         }
     }
 
-    /// Makes its times durable, too.
+    /// Makes the file's times durable, too.
     fn finish(&mut self) -> io::Result<()> {
         Ok(fsync(&self.raw)?)
     }
@@ -256,7 +255,7 @@ impl BlockStore for FileStore {
 
 const FLAGS: StatxFlags = StatxFlags::BASIC_STATS.union(StatxFlags::BTIME);
 
-/// No part of a name may be a link of any kind, lead up, or lie on another file system.
+/// How a name is opened: no part of it may be a link of any kind, lead up, or lie on another file system.
 const STAY: ResolveFlags = ResolveFlags::BENEATH
     .union(ResolveFlags::NO_SYMLINKS)
     .union(ResolveFlags::NO_MAGICLINKS)
@@ -274,7 +273,7 @@ fn probe(file: &OwnedFd, path: &Path) -> Result<Statx, TargetError> {
     statx(file, "", AtFlags::EMPTY_PATH, FLAGS).map_err(|errno| not_possible(action::LOOK_AT, path, errno))
 }
 
-/// The lease, or a sentence without a full stop.
+/// Takes a lease; the error is a sentence without a full stop.
 fn lease(file: &OwnedFd, clock: Monotonic) -> Result<Lease, &'static str> {
     let mut taken = Lease::take(file);
     for _ in 1..LEASE_TRIES {
@@ -341,7 +340,7 @@ fn identity(file: &OwnedFd, stat: &Statx) -> String {
     wording::file_identity(stat.stx_ino, born, generation(file), stat.stx_size)
 }
 
-/// Which of the files that had its inode it is, where the file system counts them.
+/// The generation of an inode, if the file system counts them: it tells apart the files that had the inode.
 fn generation(file: &OwnedFd) -> Option<u32> {
     // `FS_IOC_GETVERSION` of linux/fs.h: declared with a long, and answered with an int.
     const GETVERSION: rustix::ioctl::Opcode = rustix::ioctl::opcode::read::<libc::c_long>(b'v', 1);
@@ -360,8 +359,8 @@ fn refusal(path: &Path, reason: &str) -> TargetError {
 /// File systems without extent reports that know neither holes nor sharing: every block belongs to one file.
 const PLAIN: [&str; 3] = ["vfat", "msdos", "exfat"];
 
-/// Of a file of `bytes` bytes: what can be written in place, in whole blocks below `whole`, and what of its
-/// data cannot.
+/// The ranges of a file of `bytes` bytes that can be written in place, in whole blocks below `whole`, and the
+/// ranges of data that cannot.
 pub(super) fn unshared_ranges(
     file: &OwnedFd,
     path: &Path,
@@ -437,7 +436,7 @@ impl Times {
         Self { accessed: (accessed.tv_sec, accessed.tv_nsec), modified: (modified.tv_sec, modified.tv_nsec) }
     }
 
-    /// Of the text that [`Times`] shows as.
+    /// Parses the text that [`Times`] is shown as.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let (accessed, modified) = text.strip_prefix("accessed ")?.split_once(", modified ")?;
         let time = |text: &str| {
@@ -461,14 +460,14 @@ impl Times {
     }
 }
 
-/// Sets the time of modification to the present, and leaves that of access.
+/// Sets the time of modification to now, and leaves the time of access.
 pub(super) fn touch(file: impl AsFd) -> rustix::io::Result<()> {
     let leave = Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT };
     let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
     futimens(file, &Timestamps { last_access: leave, last_modification: now })
 }
 
-/// Reads times that were noted, and shows them again, for fuzzers.
+/// Reads noted times and shows them again, for fuzzers.
 pub(crate) fn fuzzed_times(text: &str) -> bool {
     let Some(times) = Times::parse(text) else { return false };
     assert_eq!(Times::parse(&times.to_string()), Some(times), "{times} reads back");

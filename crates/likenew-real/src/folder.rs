@@ -36,7 +36,7 @@ use crate::wording::{action, target as wording};
 /// Opens `folder` as a drive of files of our own, in free space only and with a reserve that stays free.
 ///
 /// # Errors
-/// Refusals of [`Scratch::create`]; a layout that does not fit; no means to carry the I/O.
+/// A refusal of [`Scratch::create`]; a layout that does not fit; an I/O engine that is not available.
 pub(crate) fn open(
     folder: &Path,
     layout: Layout,
@@ -84,8 +84,8 @@ pub(crate) fn open(
 /// of exactly its range.
 ///
 /// Each file keeps one descriptor number as long as the table lives. When the file is deleted, the number
-/// stays and leads to nothing that can be read or written, so that an I/O which is on its way meets an error
-/// and never another file.
+/// stays and leads to nothing that can be read or written. So an I/O on its way meets an error, and never
+/// another file.
 pub(crate) struct FileTable {
     geometry: Geometry,
     file_bytes: u64,
@@ -95,7 +95,7 @@ pub(crate) struct FileTable {
     buffered: AtomicBool,
     reserve_bytes: u64,
     files: Box<[Entry]>,
-    /// What the number of a deleted file leads to.
+    /// What the descriptor number of a deleted file leads to.
     nothing: OwnedFd,
     /// Held while a file is made or deleted.
     changing: Mutex<()>,
@@ -143,7 +143,7 @@ impl FileTable {
         })
     }
 
-    /// The file of an address and the place in it. The lanes let no I/O cross the end of a file.
+    /// The file of an I/O's address, and the offset in it. The lanes let no I/O cross the end of a file.
     fn place(&self, io: &Io) -> (usize, u64) {
         ((io.offset / self.file_bytes) as usize, io.offset % self.file_bytes)
     }
@@ -165,8 +165,8 @@ impl FileTable {
         if entry.is_present.load(Ordering::Acquire) {
             return Ok(());
         }
-        // The layout was checked against the reserve; this is for space that other programs use up in the
-        // meantime. The file system may need half of it for its metadata.
+        // The layout was checked against the reserve. This check is for space that other programs have used
+        // up since; half of the reserve may go to the file system's metadata.
         if fstatvfs(self.scratch.directory())
             .is_ok_and(|usage| usage.f_bavail * usage.f_frsize < self.reserve_bytes / 2)
         {
@@ -198,7 +198,7 @@ impl FileTable {
         }
         entry.is_present.store(false, Ordering::Release);
         entry.dirty.store(false, Ordering::Release);
-        // Gives up the last hold on the file, which is when its space becomes free.
+        // Gives up the last reference to the file, which is when its space becomes free.
         redirect(entry.fd.get().expect("a file that is there has a descriptor"), &self.nothing)
     }
 
@@ -241,7 +241,7 @@ impl FileTable {
         Ok(sender.send(self.scratch.directory(), freed, bytes, wait, clock))
     }
 
-    /// Where the files that are there lie on the device.
+    /// Where the existing files lie on the device.
     fn extents(&self) -> Result<ExtentMap, String> {
         let mut extents = Vec::new();
         for (file, entry) in self.files.iter().enumerate() {
@@ -260,7 +260,7 @@ impl FileTable {
         self.can_direct && !self.buffered.load(Ordering::Acquire)
     }
 
-    /// The files that are there.
+    /// The files that exist.
     fn present_files(&self) -> impl Iterator<Item = &OwnedFd> {
         let is_present = self.files.iter().filter(|entry| entry.is_present.load(Ordering::Acquire));
         is_present.filter_map(|entry| entry.fd.get())
@@ -308,7 +308,7 @@ impl Medium for FileTable {
             return error(errno);
         }
         let Some(spot) = self.spot_in(file, offset) else {
-            // A range that was never written has nothing to trim.
+            // A file that was never written has nothing to trim.
             return if io.op == Op::Trim { Outcome::Done } else { error(Errno::NOENT) };
         };
         let outcome = perform_at(spot, io, buffer);
@@ -319,7 +319,7 @@ impl Medium for FileTable {
     #[inline]
     fn on_end(&self, io: &Io, _outcome: Outcome) {
         if io.op == Op::Write {
-            // After the write, so that a flush which comes between is followed by one that covers it.
+            // Marked after the write, so that a flush in between is followed by one that covers this write.
             let dirty = &self.files[(io.offset / self.file_bytes) as usize].dirty;
             if !dirty.load(Ordering::Acquire) {
                 dirty.store(true, Ordering::Release);
@@ -332,7 +332,7 @@ impl Medium for FileTable {
             return Ok(ProbeResult::Unknown(wording::FILE_SYSTEM_NOT_LISTED.to_owned()));
         };
         match probe {
-            // Facts about files are about the user's files, which are beside ours.
+            // Facts about files are about the user's files, which lie beside our own.
             Probe::Facts => Ok(facts::collect(self.scratch.directory(), self.scratch.path().parent())),
             Probe::Extents => Ok(mounted
                 .unsuitable()
@@ -392,11 +392,11 @@ fn redirect(fd: &OwnedFd, to: &OwnedFd) -> Result<(), Errno> {
 /// Descriptors that are left to everything else in the process: rings, the archive, standard streams.
 const DESCRIPTORS_KEPT: u64 = 600;
 
-/// Checks that so many files can be open at once, because every file of a folder is held open. The soft limit of this
-/// process is raised to the hard one for it.
+/// Checks that so many files can be open at once, because every file of a folder is held open. For that, the
+/// soft limit of this process is raised to the hard one.
 ///
 /// # Errors
-/// They cannot.
+/// The limit is too low.
 pub(crate) fn check_descriptors(files: u64) -> Result<(), TargetError> {
     let mut limit = getrlimit(Resource::Nofile);
     let needed = files + DESCRIPTORS_KEPT;

@@ -1,9 +1,9 @@
-//! When a folder of the owner's last changed, restored after files of our own have come and gone in it.
+//! Restores the time at which an owner's folder last changed, after files of our own have come and gone in it.
 //!
-//! No system call sets a time back only if the folder has not changed since. So the kernel is asked to report
-//! every change (inotify): it reports one before it allows the next, and setting a time back is such a
-//! change, too. A change by another program until then is known right after it, and the folder then gets the
-//! current time instead. So no change is ever hidden from programs that look for changes by time.
+//! No system call restores a time on condition that the folder has not changed since. So the kernel reports
+//! every change (inotify), each before it allows the next, and restoring a time is reported, too. A change by
+//! another program is thus known right after the restoring, and the folder then gets the current time
+//! instead. So no change is ever hidden from programs that look for changes by time.
 
 use std::collections::HashSet;
 use std::mem::MaybeUninit;
@@ -17,7 +17,7 @@ use crate::mounts::Mount;
 
 /// The name of the scratch directory.
 pub const DIRECTORY: &str = "likenew-scratch";
-/// The prefix of our own names in a folder, besides the scratch directory.
+/// The prefix of our other names in a folder, besides the scratch directory.
 const OWN_PREFIX: &[u8] = b".likenew-refresh-";
 /// File systems that change only through this kernel, which then reports it.
 const LOCAL: [&str; 17] = [
@@ -32,14 +32,14 @@ pub struct FolderTimes {
     folder: OwnedFd,
     events: OwnedFd,
     modified: Timespec,
-    /// What of ours is there.
+    /// Names of ours that are in the folder now.
     own_names: HashSet<Vec<u8>>,
     is_foreign: bool,
 }
 
 impl FolderTimes {
-    /// Watches a folder, before anything of ours is made in it. `None` where changes are not reported, such
-    /// as on network file systems.
+    /// Watches a folder, before anything of ours is made in it. `None` if changes are not reported, as on
+    /// network file systems.
     pub fn watch(folder: impl AsFd) -> Option<Self> {
         let folder = folder.as_fd().try_clone_to_owned().ok()?;
         let kind = Mount::containing(&folder)?.kind;
@@ -58,7 +58,7 @@ impl FolderTimes {
         Some(Self { folder, events, modified, own_names: HashSet::new(), is_foreign: false })
     }
 
-    /// Puts the time back, if all that has changed in the folder are names of ours that are gone again. Whether it did.
+    /// Restores the time, if all that has changed in the folder are names of ours that are gone again. Returns whether it did.
     pub fn restore(mut self) -> bool {
         self.read_events(false);
         if self.is_foreign || !self.own_names.is_empty() {
@@ -68,7 +68,7 @@ impl FolderTimes {
         let set = |modified| {
             futimens(&self.folder, &Timestamps { last_access: leave, last_modification: modified }).is_ok()
         };
-        // Only the folder's owner may.
+        // Only the folder's owner may set a time.
         if !set(self.modified) {
             return false;
         }
@@ -102,7 +102,7 @@ impl FolderTimes {
                 continue;
             };
             if what.intersects(ReadFlags::ATTRIB | ReadFlags::MODIFY) {
-                // Of something in the folder, which changes nothing of the folder itself.
+                // A change of something in the folder, which changes nothing of the folder itself.
                 continue;
             }
             if name != DIRECTORY.as_bytes() && !name.starts_with(OWN_PREFIX) {

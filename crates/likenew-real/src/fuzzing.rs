@@ -24,7 +24,7 @@ fn part(parts: &[Vec<u8>], index: usize) -> &[u8] {
     parts.get(index).map_or(&[], Vec::as_slice)
 }
 
-/// Those parts that are text.
+/// The parts in a range that are text.
 fn texts(parts: &[Vec<u8>], range: std::ops::Range<usize>) -> Vec<&str> {
     range.filter_map(|index| std::str::from_utf8(part(parts, index)).ok()).collect()
 }
@@ -43,7 +43,7 @@ pub fn ata(parts: &[Vec<u8>]) -> bool {
     has_attributes
 }
 
-/// Identify Controller, Identify Namespace, and what a format would be made of them.
+/// Identify Controller and Identify Namespace, and the plan of a format from these.
 pub fn nvme(parts: &[Vec<u8>]) -> bool {
     let (controller, namespace) = (part(parts, 0), part(parts, 1));
     crate::erase::format::fuzz_parse(controller, namespace);
@@ -108,7 +108,7 @@ pub fn tracefs(parts: &[Vec<u8>]) -> bool {
 
 /// /proc/swaps, `maps`, `fdinfo` and `stat` of a process, and /proc/locks.
 pub fn proc_users(parts: &[Vec<u8>]) -> bool {
-    // Names in these two may be of any bytes.
+    // Names in the swaps and maps may be of any bytes.
     let (swaps, maps) = (part(parts, 0), part(parts, 1));
     let [descriptor, process, locks] = texts(parts, 2..5)[..] else { return false };
     let swaps = swap_names(swaps).count();
@@ -125,7 +125,7 @@ pub fn marker(parts: &[Vec<u8>]) -> bool {
     fuzzed_marker(part(parts, 0))
 }
 
-/// The times that are noted of a file that is refreshed.
+/// The noted times of a file that is refreshed.
 pub fn times(parts: &[Vec<u8>]) -> bool {
     std::str::from_utf8(part(parts, 0)).is_ok_and(fuzzed_times)
 }
@@ -140,9 +140,8 @@ pub fn fiemap(parts: &[Vec<u8>]) -> bool {
     fuzzed_extents(part(parts, 0))
 }
 
-/// The first and last bytes of a disk of 1 MiB: what it carries, and its table of partitions. A table is read
-/// as it is, and again with sums that are right: without these, next to no damage would get past the first
-/// check.
+/// The first and last bytes of a disk of 1 MiB: its signatures, and its partition table. The table is read as
+/// it is, and again with correct checksums: without these, next to no damage would get past the first check.
 pub fn disk(parts: &[Vec<u8>]) -> bool {
     const BYTES: usize = 1 << 20;
     let mut disk = image(part(parts, 0), part(parts, 1), BYTES);
@@ -156,8 +155,8 @@ pub fn disk(parts: &[Vec<u8>]) -> bool {
     if carries.contains(&"gpt") { gpt || mended } else { dos && !carries.is_empty() }
 }
 
-/// A disk of so many bytes that begins and ends like this: `tail` is the first 256 bytes of a GPT's second
-/// list of entries, and its header.
+/// A disk of `bytes` bytes that begins with `head`. `tail` is the first 256 bytes of a GPT's second list of
+/// entries, and its header.
 pub(crate) fn image(head: &[u8], tail: &[u8], bytes: usize) -> Vec<u8> {
     let mut disk = vec![0; bytes];
     let head = &head[..head.len().min(bytes)];

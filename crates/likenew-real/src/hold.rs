@@ -1,4 +1,4 @@
-//! Claims and locks that others may have for a moment: how long they are waited for.
+//! Claims, locks and leases that others may hold for a moment: how they are taken, and how long to wait for them.
 
 use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
 use std::time::Duration;
@@ -15,10 +15,10 @@ pub(crate) const HOLD_TRIES: u32 = 100;
 /// Time between two tries. Chosen: short beside the wait that a user would notice.
 pub(crate) const HOLD_PAUSE: Nanos = Nanos::from_millis(5);
 
-/// Tries for as long as somebody else has it, which `busy` says, and so often at most.
+/// Tries again while the answer is `busy`, at most `tries` times.
 ///
 /// # Errors
-/// The last answer.
+/// The error of the last try.
 pub(crate) fn try_until_free<T>(
     busy: Errno,
     tries: u32,
@@ -34,23 +34,22 @@ pub(crate) fn try_until_free<T>(
     attempt()
 }
 
-/// Locks what was opened (flock). Others may have it locked for a moment: the system's own helpers when a
-/// disk changes, and a program that is just being started, which has copies of all descriptors of the one
-/// that starts it.
+/// Locks an open file (flock). Others may hold the lock for a moment: the system's own helpers when a disk
+/// changes, and a program that is just being started. Such a program has copies of its parent's descriptors.
 ///
 /// # Errors
-/// Another program keeps the lock (`WOULDBLOCK`), or there is no lock to be had.
+/// Another program keeps the lock (`WOULDBLOCK`), or the file cannot be locked.
 pub(crate) fn lock_patiently(fd: impl AsFd) -> rustix::io::Result<()> {
     try_until_free(Errno::WOULDBLOCK, HOLD_TRIES, || flock(&fd, FlockOperation::NonBlockingLockExclusive))
 }
 
-// A lease for writing: no other program has the file open, and a program that wants to open or truncate it
+// A lease for writing: no other program has the file open. A program that wants to open or truncate the file
 // waits until the lease is given back.
 //
-// The system signals the holder of a lease when another program waits. By default that is SIGIO, which ends
-// a process that does not expect it, and any handler or mask belongs to the whole process, whose other
-// threads and libraries know nothing of it. So every lease uses SIGURG, which a process ignores by default,
-// and the holder asks the system instead (F_GETLEASE).
+// The system signals the holder of a lease when another program waits. By default that is SIGIO, which ends a
+// process that does not expect it. A handler or mask would belong to the whole process, whose other threads
+// and libraries know nothing of it. So every lease uses SIGURG, which a process ignores by default, and the
+// holder asks the system instead (F_GETLEASE).
 
 /// `F_SETSIG` of asm-generic/fcntl.h, which the `libc` crate leaves out.
 const F_SETSIG: libc::c_int = 10;
@@ -64,22 +63,22 @@ pub(crate) struct Lease(OwnedFd);
 pub(crate) enum LeaseError {
     /// Another program has the file open, runs it or has it mapped.
     Taken,
-    /// Only the owner of the file and root are given one.
+    /// Only root and the owner of the file are given a lease.
     NotOwner,
     /// The file system gives none.
     Unknown,
 }
 
 impl Lease {
-    /// Of a file that is open for reading and writing.
+    /// Takes a lease on a file that is open for reading and writing.
     ///
     /// # Errors
-    /// Why there is none.
+    /// Why there is no lease.
     pub(crate) fn take(file: impl AsFd) -> Result<Self, LeaseError> {
         // A copy of the descriptor is the same open file, so the lease is held as long as either.
         let copy = file.as_fd().try_clone_to_owned().map_err(|_| LeaseError::Unknown)?;
-        // First the signal: a program that comes right after the lease was given would trigger the default
-        // one.
+        // The signal is set first: a program that comes right after the lease was given would trigger the
+        // default one.
         let taken =
             call(&copy, F_SETSIG, libc::SIGURG).and_then(|_| call(&copy, libc::F_SETLEASE, libc::F_WRLCK));
         match taken {
@@ -90,7 +89,7 @@ impl Lease {
         }
     }
 
-    /// Whether it is held and no program waits for the file.
+    /// Whether the lease is held and no program waits for the file.
     pub(crate) fn is_held(&self) -> bool {
         call(&self.0, libc::F_GETLEASE, 0) == Ok(libc::F_WRLCK)
     }
@@ -98,15 +97,15 @@ impl Lease {
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        // Before the last descriptor is closed, so that a waiting program need not wait for that.
+        // Given back before the last descriptor is closed, so that a waiting program need not wait for that.
         let _ = call(&self.0, libc::F_SETLEASE, libc::F_UNLCK);
     }
 }
 
-/// How long the system makes other programs wait for the holder of a lease before it breaks the lease; `None`
-/// if for ever.
+/// How long other programs have to wait for a lease's holder before the system breaks the lease; `None` if
+/// forever.
 pub(crate) fn patience() -> Option<Duration> {
-    // What the kernel begins with, where it does not say (fcntl(2)).
+    // The kernel's default, for when it does not say (fcntl(2)).
     const DEFAULT_S: u64 = 45;
     let text = std::fs::read_to_string("/proc/sys/fs/lease-break-time").unwrap_or_default();
     let seconds = text.trim().parse().unwrap_or(DEFAULT_S);

@@ -1,8 +1,8 @@
-//! The machine that measures.
+//! Names of this machine's operating system and kernel.
 
 use std::fs::read_to_string;
 
-/// Release of the kernel, where /proc says it.
+/// The release of the kernel, where /proc says it.
 pub fn kernel() -> Option<String> {
     Some(read_to_string("/proc/sys/kernel/osrelease").ok()?.trim().to_owned())
 }

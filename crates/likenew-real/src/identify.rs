@@ -1,4 +1,4 @@
-//! What is measured: facts for a report, and what limits the trust in its numbers.
+//! Describes a target for reports: facts, what limits the trust in its numbers, and its stable name.
 
 use std::fs;
 use std::os::fd::AsFd;
@@ -15,7 +15,7 @@ use crate::standards::ata::IdentifyDevice;
 use crate::standards::scsi;
 use crate::wording::target as wording;
 
-/// What the system knows of a place or device without root and without asking the drive. What is unknown stays out.
+/// What the system knows of a target without root and without querying the drive. Unknown facts stay out.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DeviceInfo {
     pub(crate) model: Option<String>,
@@ -26,7 +26,7 @@ pub(crate) struct DeviceInfo {
 }
 
 impl DeviceInfo {
-    /// Of what holds an open file or folder.
+    /// Describes what holds an open file or folder.
     pub(crate) fn of_mount(fd: impl AsFd) -> Self {
         let mut info = Self::default();
         let Some(mount) = Mount::containing(fd) else {
@@ -50,7 +50,7 @@ impl DeviceInfo {
         info
     }
 
-    /// Of a block device.
+    /// Describes a block device.
     pub(crate) fn of_device(number: DeviceNumber) -> Self {
         let mut info = Self::default();
         if let Some(device) = BlockDevice::by_number(number) {
@@ -60,7 +60,7 @@ impl DeviceInfo {
         info
     }
 
-    /// How a report introduces a target of this name.
+    /// The identity with which a report introduces a target of this name.
     pub(crate) fn identity(
         self,
         name: String,
@@ -74,7 +74,7 @@ impl DeviceInfo {
         Identity { name, kind, model, engine, capacity_bytes, block_bytes, facts, caveats, accounting: None }
     }
 
-    /// Says where a path leads, when that is not where it seems to.
+    /// Adds where a path leads, if that is not where it seems to lead.
     pub(crate) fn add_resolution(&mut self, path: &Path, resolved: &Path) {
         if std::path::absolute(path).is_ok_and(|absolute| absolute.components().ne(resolved.components())) {
             self.fact("leads to", &resolved.display().to_string());
@@ -91,7 +91,7 @@ impl DeviceInfo {
         self.caveats.push(wording::MEMORY.to_owned());
     }
 
-    /// Says that files are written in place where the file system writes others elsewhere.
+    /// Adds that files are written in place, although the file system writes other files elsewhere.
     pub(crate) fn add_writing_in_place(&mut self) {
         let (name, value) = Identity::IN_PLACE;
         self.fact(name, value);
@@ -179,7 +179,7 @@ pub(crate) fn compresses(options: &str) -> bool {
         .any(|option| matches!(&*named(option), "compress" | "compress-force") && !value_is_none(option))
 }
 
-/// Words by which the models of virtual disks are known.
+/// Words in the models of virtual disks.
 const VIRTUAL_MODELS: [&str; 8] =
     ["QEMU", "VBOX", "VMware", "Virtual", "Elastic Block Store", "PersistentDisk", "BlockVolume", "LIO-ORG"];
 
@@ -224,12 +224,12 @@ impl HealthSource {
         Self { temperature }
     }
 
-    /// Whether there is a temperature to be read.
+    /// Whether there is a temperature to read.
     pub(crate) fn has_temperature(&self) -> bool {
         self.temperature.is_some()
     }
 
-    /// What is known now.
+    /// The temperature now, if it is known.
     pub(crate) fn read(&self) -> Health {
         let millidegrees = self.temperature.as_ref().and_then(|path| fs::read_to_string(path).ok());
         let temperature_c = millidegrees
@@ -239,8 +239,8 @@ impl HealthSource {
     }
 }
 
-/// Degrees that a drive can have. Volumes of RAID controllers, bridges and drives without a sensor say 0, -1,
-/// 127, 255 or absolute zero.
+/// Keeps degrees that a drive can have. Volumes of RAID controllers, bridges and drives without a sensor say
+/// 0, -1, 127, 255 or absolute zero.
 pub(crate) fn plausible_c(degrees: f64) -> Option<f64> {
     let is_measured = degrees.abs() >= 0.5 && degrees != -1.0 && (-60.0..=125.0).contains(&degrees);
     is_measured.then_some(degrees)
@@ -248,20 +248,20 @@ pub(crate) fn plausible_c(degrees: f64) -> Option<f64> {
 
 // The stable name of a drive, whatever the kernel calls it today.
 
-/// The words that distinguish one drive from all others.
+/// Words that distinguish one drive from all others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StableId {
-    /// What it is: `serial number`, `backing file` …
+    /// The kind of these words: `serial number`, `backing file` …
     pub kind: &'static str,
     /// The words themselves.
     pub text: String,
 }
 
 impl StableId {
-    /// Of a block device: its serial number; of one that is made of something else, that; of a USB drive that
-    /// shows no number of its own, where it is plugged in, and its exact size; of one that has nothing of the
-    /// kind, its name and exact size. A namespace of an NVMe drive other than the first adds its number, as
-    /// they all have the drive's serial number; a partition adds its number to its disk's, as udev does.
+    /// The stable name of a block device: its serial number, or what it is made of. Without these, a USB
+    /// drive has its port and exact size, and any other device its name and exact size. An NVMe namespace
+    /// other than the first adds its number, as all share the drive's serial number. A partition adds its
+    /// number to its disk's name, as udev does.
     pub(crate) fn of_device(device: &BlockDevice, bytes: u64) -> Self {
         let disk = device.disk();
         let of_disk = Self::of_disk(&disk).map(|id| match disk.namespace() {
@@ -277,12 +277,12 @@ impl StableId {
         }
     }
 
-    /// Of the drive that a device is a part of, whatever part that is.
+    /// The stable name of the drive that a device is a part of.
     pub(crate) fn of_drive(device: &BlockDevice) -> Option<Self> {
         Self::of_disk(&device.disk())
     }
 
-    /// Of an existing file: its name.
+    /// The stable name of an existing file: its file name.
     pub(crate) fn of_file(path: &Path) -> Self {
         let text = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         Self { kind: "file name", text }
@@ -307,10 +307,10 @@ impl StableId {
     }
 }
 
-/// The kind of a serial number.
+/// The kind of a stable name that is a serial number.
 pub(crate) const SERIAL: &str = "serial number";
 
-/// Serial numbers that a disk shows, what it says itself before what its USB device says, which may be a bridge.
+/// Serial numbers of a disk: its own before those of its USB device, which may be a bridge.
 fn serials(disk: &BlockDevice) -> impl Iterator<Item = String> {
     let page = |name: &str| disk.binary_attribute(&format!("device/{name}"));
     let ata = || IdentifyDevice::parse(scsi::ata_identify(&page("vpd_pg89")?)?)?.serial();
@@ -334,7 +334,7 @@ fn is_of_one_drive(disk: &BlockDevice, name: &str, has_it: impl Fn(&BlockDevice)
         && !disk.other_disks().iter().any(|other| has_it(other) && !is_same_drive(disk, other))
 }
 
-/// Namespaces of one NVMe drive, and paths to one disk. All that a bridge of USB says can be its own.
+/// Whether two devices are one drive: namespaces of an NVMe drive, or paths to a disk. Names from a USB bridge do not count.
 fn is_same_drive(one: &BlockDevice, other: &BlockDevice) -> bool {
     let device = |disk: &BlockDevice| fs::canonicalize(disk.folder().join("device")).ok();
     let name = one.world_wide_name().filter(|_| !one.is_behind("usb"));
@@ -342,11 +342,11 @@ fn is_same_drive(one: &BlockDevice, other: &BlockDevice) -> bool {
         || (name.is_some() && name == other.world_wide_name())
 }
 
-/// Whether it is a number that makers of USB bridges give to every one: one that counts up, of hardly anything
-/// but zeros, that begins with the maker's own number (as of JMicron), or known from lists of USB devices.
+/// Whether a serial number is one that makers give to all of their USB bridges. Such a number counts up, has hardly
+/// anything but zeros, begins with the maker's own number (as of JMicron), or is known from lists of USB devices.
 pub(crate) fn is_placeholder(serial: &str, vendor: Option<&str>) -> bool {
     const KNOWN: [&str; 4] = ["DD56419883", "AAAABBBBCCCC", "CCCCBBBBAAAA", "000000123AFF"];
-    /// As short as this, a number may well be one that was counted.
+    /// A shorter number may well be a genuine one that counts up.
     const DIGITS_MIN: usize = 6;
     let serial = serial.trim().trim_start_matches("naa.").trim_start_matches("eui.").to_uppercase();
     let follows =
@@ -368,7 +368,7 @@ pub(crate) fn usb_device(disk: &BlockDevice) -> Option<BlockDevice> {
     Some(BlockDevice::at(usb.to_owned()))
 }
 
-/// The USB port that a disk is plugged into, and its number there: `usb-2-1-lun1`.
+/// The USB port that a disk is plugged into, and the disk's number there: `usb-2-1-lun1`.
 pub(crate) fn usb_port(disk: &BlockDevice) -> Option<String> {
     let address = fs::canonicalize(disk.folder().join("device")).ok()?;
     let unit = address.file_name()?.to_str()?.rsplit(':').next()?.to_owned();

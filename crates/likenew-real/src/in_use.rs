@@ -1,25 +1,25 @@
-//! Who else uses bytes that are about to be written: one check, the same for a block device, a partition, a
+//! Who else uses bytes that are about to be written. The check is the same for a block device, a partition, a
 //! loop device, a file, and a part of a disk.
 //!
-//! Bytes have many names. The answer is found in two steps. First everything that contains the target's
-//! bytes: the disk of a partition, the file or device below a loop device, what a mapping is built on, the
-//! same disk by another path. Then everything that reaches any of these bytes from there: partitions and loop
-//! devices whose windows overlap them, and what is built on those. Each of these may be mounted (here, in
-//! another mount namespace, or as one of several devices of a file system), serve as swap, carry another
-//! device, or be open for writing. Windows that share no byte with the target do not matter.
+//! Bytes have many names, so the answer is found in two steps. The first finds everything that contains the
+//! target's bytes: a partition's disk, a loop device's file or device, what a mapping is built on, other
+//! paths to the same disk. The second finds everything that reaches any of these bytes from there: partitions
+//! and loop devices whose windows overlap them, and what is built on those. Each of these may be mounted
+//! (here, in another mount namespace, or as one of several devices of a file system), serve as swap, carry
+//! another device, or be open for writing. Windows that share no byte with the target do not matter.
 //!
-//! A file of a file system that is made of other ones (overlay, FUSE) may be another file's bytes by another name. Which, nobody
-//! can tell for sure, so the bytes count as used where the target lies in such a file, where another loop device does, and where
-//! a program writes to one of the same size.
+//! A file system made of others (overlay, FUSE) may show another file's bytes by another name, and nobody can
+//! tell for sure which file's. So bytes count as used if the target or another loop device lies in such a
+//! file, or if a program writes to one of the same size.
 //!
-//! What the kernel does not show in /sys is covered by its claims: ZFS, file systems mounted out of sight. So
-//! before a write all ways to these bytes are claimed ([`Claims`]), as the target itself is, and the check is
-//! repeated afterwards. The file system that holds a backing file is no user of it. A loop device that is
-//! attached later is not noticed, nor what the kernel holds open itself, as targets that serve a file to
-//! others do.
+//! What the kernel does not show in /sys, such as ZFS and file systems mounted out of sight, its claims
+//! cover. So before a write all ways to these bytes are claimed ([`Claims`]), as the target itself is, and
+//! the check is repeated. The file system that holds a backing file is no user of it. Two users are not
+//! noticed: loop devices that are attached later, and the kernel itself, when it serves a file to others as a
+//! storage target.
 //!
-//! What cannot be found out counts as use: a list that cannot be read, and a loop device that does not report
-//! its backing file.
+//! What cannot be determined counts as use: a list that cannot be read, and a loop device that does not
+//! report its backing file.
 
 mod overlaps;
 mod snapshot;
@@ -48,14 +48,14 @@ pub(crate) struct Target {
     store: Store,
     ranges: Vec<Range<u64>>,
     name: String,
-    /// Where a file is, to find out which file system shows it.
+    /// The path of a file, to find out which file system shows the file.
     path: Option<PathBuf>,
-    /// Whether a lease keeps every program of this machine from it, by whatever name, and it gets its own bytes back.
+    /// Whether it is a file that a lease keeps from every program of this machine, and that gets its own bytes back.
     is_held: bool,
 }
 
 impl Target {
-    /// All of a block device; none of one that says neither its numbers nor its size.
+    /// All of a block device; `None` if the device has no numbers or no size.
     pub(crate) fn device(device: &BlockDevice) -> Option<Self> {
         Self::parts(device, std::iter::once(0..device.bytes()?).collect())
     }
@@ -78,8 +78,8 @@ impl Target {
         Self { store, ranges, name: "it".to_owned(), path: Some(path.to_owned()), is_held: false }
     }
 
-    /// The same of a file that is held by a lease and gets its own bytes back. A lease reaches neither the file beneath another file
-    /// system nor other machines.
+    /// As [`Target::file`], for a file that is held by a lease and gets its own bytes back. A lease reaches
+    /// neither the file beneath another file system nor other machines.
     pub(crate) fn held_file(path: &Path, device: u64, inode: u64, bytes: u64) -> Self {
         Self { is_held: true, ..Self::file(path, device, inode, bytes) }
     }
@@ -90,13 +90,13 @@ pub(crate) fn use_of(target: &Target) -> Option<String> {
     once_settled(target, |overlaps| overlaps.structural_use().or_else(|| overlaps.program()))
 }
 
-/// The same for what no program can have open, as it is held against all of them.
+/// As [`use_of`], without a look for programs: a lease or a claim keeps the target from all of them.
 pub(crate) fn use_by_system(target: &Target) -> Option<String> {
     once_settled(target, |overlaps| overlaps.structural_use())
 }
 
-/// Looks again for a moment where nothing is wrong but that a user cannot be found out: somebody may be attaching a loop device, or
-/// letting one go, whose file is unknown meanwhile.
+/// Checks again for a moment if all that is wrong is a user who cannot be determined. Somebody may be
+/// attaching or detaching a loop device, whose file is unknown meanwhile.
 fn once_settled(target: &Target, answer: impl Fn(&Overlaps<'_>) -> Option<String>) -> Option<String> {
     let clock = Monotonic::start();
     let mut tries_left = PASSING_TRIES;
@@ -114,15 +114,15 @@ fn once_settled(target: &Target, answer: impl Fn(&Overlaps<'_>) -> Option<String
     }
 }
 
-// The devices below a mount, and all of those that the system runs from.
+// Devices below others, and those that the system runs from.
 
-/// Places whose loss ends a system.
+/// Mount points whose loss ends a system.
 pub(super) const SYSTEM: [&str; 8] = ["/", "/boot", "/boot/efi", "/etc", "/usr", "/var", "/home", "/nix"];
 
 /// Folders of the system itself, where the loss of a file may break the machine.
 const SYSTEM_FOLDERS: [&str; 7] = ["/bin", "/boot", "/etc", "/lib", "/lib64", "/sbin", "/usr"];
 
-/// The folder of the system that a file on this mount is in, whatever it is called there: a folder can be mounted a second time.
+/// The system folder that a file on this mount is in, even if that folder is mounted a second time under another name.
 pub(crate) fn system_folder(path: &Path, mount: &Mount) -> Option<&'static str> {
     let place = mount.inside(path);
     SYSTEM_FOLDERS.into_iter().find(|folder| {
@@ -143,15 +143,15 @@ pub(super) fn system_devices() -> HashSet<PathBuf> {
         if let Some(device) =
             fs::File::open(place).ok().and_then(Mount::containing).and_then(|mount| mount.block_device())
         {
-            // The devices below a mount are also taken from other lists.
+            // Gaps are acceptable: the devices below a mount are also found from other lists.
             let _ = add_with_lower_devices(&device, &mut folders);
         }
     }
     folders
 }
 
-/// Adds the folders in /sys of a device, of its disk, and of everything that these are built on. Whether that
-/// is known to be all.
+/// Adds the folders in /sys of a device, of its disk, and of everything that these are built on. Returns
+/// whether these are known to be all.
 #[must_use]
 pub(crate) fn add_with_lower_devices(device: &BlockDevice, visited: &mut HashSet<PathBuf>) -> bool {
     if !visited.insert(device.folder().to_owned()) {
@@ -165,15 +165,15 @@ pub(crate) fn add_with_lower_devices(device: &BlockDevice, visited: &mut HashSet
     below.iter().fold(is_known, |is_all, device| add_with_lower_devices(device, visited) && is_all)
 }
 
-/// What is right below a loop device: the devices that hold its file, or the one it is attached to. `None`
-/// where that cannot be seen from here; empty where it is memory, and for anything but a loop device.
+/// The devices right below a loop device: those that hold its file, or the one it is attached to. `None` if
+/// they cannot be seen from here; empty above memory, and for anything but a loop device.
 pub(crate) fn below_loop(device: &BlockDevice) -> Option<Vec<BlockDevice>> {
     let Some(Backing { store, .. }) = Backing::read(device).ok()? else { return Some(Vec::new()) };
     let system = match store {
         Store::Device(number) => return Some(vec![BlockDevice::by_number(number)?]),
         Store::File { device, .. } => DeviceNumber::from_raw(device),
     };
-    // Whoever attached it may have had another file of that name.
+    // Whoever attached the loop device may have had another file of that name.
     let path = backing_path(device).filter(|path| Store::at(path) == Some(store));
     let flags = OFlags::PATH | OFlags::CLOEXEC;
     let opened = path.and_then(|path| rustix::fs::open(path, flags, Mode::empty()).ok());
@@ -184,7 +184,7 @@ pub(crate) fn below_loop(device: &BlockDevice) -> Option<Vec<BlockDevice>> {
     }
 }
 
-// Claims every way to the target's bytes, so that none of them can be mounted while they are written, and
+// Claims every device over the target's bytes, so that none can be mounted while the bytes are written, and
 // existing claims are noticed.
 
 /// Claims on everything else that shares bytes with a target, while this lives. The target itself is claimed
@@ -195,10 +195,10 @@ pub(crate) struct Claims {
 }
 
 impl Claims {
-    /// Claims it, but for devices that this user may not open.
+    /// Takes all claims, except on devices that this user may not open.
     ///
     /// # Errors
-    /// Another program has claimed one of them: which, and what to do.
+    /// Another program has claimed one of these devices: which, and what to do.
     pub(crate) fn take(target: &Target) -> Result<Self, String> {
         Ok(Self { _descriptors: claim(target)? })
     }

@@ -1,13 +1,13 @@
-//! A real drive in wall time: folders, files and block devices over io_uring or threads, and a drive that does nothing.
+//! Real drives in wall time: folders, files and block devices over io_uring or threads, and a drive that does nothing.
 //!
-//! This is the only crate with `unsafe`, clocks, /sys and ioctls. [`open::examine`] says what a path is and
-//! [`open::open`] makes it a drive that keeps the laws of `likenew_core::laws`.
+//! This is the only crate with `unsafe`, clocks, /sys and ioctls. [`open::examine`] says what a path is, and
+//! [`open::open`] opens it as a drive that keeps the laws of `likenew_core::laws`.
 //!
-//! It guarantees that nothing of the user's is ever changed. In a folder everything it writes is in one
-//! marked directory, [`scratch`], removed on every way out; files and block devices are only read, unless
-//! there is a [`consent::Consent`], which only that module can make, or a file is taken as a
-//! [`file_store::FileStore`] to have its own bytes rewritten. It never decides what to measure, never judges
-//! results, and never prints.
+//! It guarantees that no data of the user changes without consent. Everything that it writes to a folder is
+//! in one marked directory, [`scratch`], which is removed on every way out. Files and block devices are only
+//! read, with two exceptions. One needs a [`consent::Consent`], which only that module can make; a
+//! [`file_store::FileStore`] writes a file's own bytes again. This crate never decides what to measure, never
+//! judges results, and never prints.
 
 #![allow(clippy::disallowed_methods, reason = "it is the one that reads clocks and writes files")]
 

@@ -13,20 +13,19 @@ use crate::wording::action;
 /// A whole block device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct DriveListing {
-    /// As it is given: `/dev/sda`.
+    /// The path as it is given for a target: `/dev/sda`.
     pub path: String,
     /// Maker and model, where known.
     pub model: Option<String>,
     /// Its size.
     pub capacity_bytes: u64,
-    /// Whether it has nothing below it: neither a file, as under a loop device, nor memory, nor other
-    /// devices.
+    /// Whether nothing is below it: neither a file, as under a loop device, nor memory, nor other devices.
     pub is_drive: bool,
     /// What uses it, as far as can be seen: where it or a partition is mounted, swap, or a layer on top.
     pub used_by: Option<String>,
 }
 
-/// All block devices that hold anything, by name.
+/// All block devices with a capacity above zero, by name.
 ///
 /// # Errors
 /// The system does not list them.

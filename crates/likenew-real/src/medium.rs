@@ -1,4 +1,4 @@
-//! What a lane needs to know about its medium, with any engine.
+//! What lies behind a real drive's lanes, with any engine: where I/Os go, direct I/O, and the I/Os in flight.
 
 use std::io::IoSlice;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -22,7 +22,7 @@ use crate::wording::{action, target as wording};
 /// Lanes that a real drive has at once, at most.
 pub(crate) const LANES_MAX: u32 = 256;
 
-/// How a real drive of so many bytes is addressed.
+/// The geometry of a real drive.
 pub(crate) fn geometry(capacity: u64, block: u32, writable: bool) -> Geometry {
     Geometry {
         capacity,
@@ -40,14 +40,14 @@ pub(crate) trait Medium: Send + Sync + 'static {
     /// The geometry of the drive's lanes.
     fn geometry(&self) -> &Geometry;
 
-    /// Where an I/O goes, when the kernel can take it at once; `None` when it first needs a directory's help
-    /// (a file to be made or deleted) or more than one call, which is for [`Medium::perform`].
+    /// Where an I/O goes, if the kernel can take it at once. `None` if a file has to be made or deleted
+    /// first, or if it takes more than one call, which is for [`Medium::perform`].
     fn spot(&self, io: &Io) -> Option<Spot<'_>>;
 
     /// Does an I/O from start to end, and blocks until then.
     fn perform(&self, io: &Io, buffer: &mut [u8]) -> Outcome;
 
-    /// An I/O has ended that did not go through [`Medium::perform`].
+    /// Called when an I/O has ended that did not go through [`Medium::perform`].
     fn on_end(&self, _io: &Io, _outcome: Outcome) {}
 
     /// The one descriptor that every I/O goes to, if there is only one: worth registering with the kernel.
@@ -55,24 +55,24 @@ pub(crate) trait Medium: Send + Sync + 'static {
         None
     }
 
-    /// Finds something out about it other than by timing I/O.
+    /// Answers a probe about the medium.
     ///
     /// # Errors
-    /// The target cannot be measured any further.
+    /// The target cannot be measured any longer.
     fn probe(&self, _probe: &Probe, _clock: &Monotonic) -> Result<ProbeResult, TargetError> {
         Ok(ProbeResult::Unknown(wording::NO_PROBES.to_owned()))
     }
 
-    /// Makes I/Os go past the page cache from now on, or through it. Nothing is in flight.
+    /// Makes I/Os go past the page cache from now on, or through it. The caller has nothing in flight.
     ///
     /// # Errors
     /// The file system does not let one change.
     fn prepare_access(&self, access: Access) -> Result<(), TargetError>;
 
-    /// Makes durable what was written and drops it from the page cache. Nothing is in flight.
+    /// Makes durable what was written and drops it from the page cache. The caller has nothing in flight.
     ///
     /// # Errors
-    /// It may not be dropped, or could not be made durable.
+    /// The pages may not be dropped, or the data could not be made durable.
     fn make_cold(&self) -> Result<(), TargetError>;
 
     /// The path that was found to be gone, if it was.
@@ -96,7 +96,7 @@ pub(crate) struct Spot<'a> {
     pub(crate) offset: u64,
 }
 
-/// Does one I/O with blocking calls.
+/// Does one I/O with a blocking call.
 pub(crate) fn perform_at(spot: Spot<'_>, io: &Io, buffer: &mut [u8]) -> Outcome {
     let Spot { fd, offset } = spot;
     let answer = loop {
@@ -106,7 +106,7 @@ pub(crate) fn perform_at(spot: Spot<'_>, io: &Io, buffer: &mut [u8]) -> Outcome 
             Op::Trim => punch(fd, offset, io.length).map(|()| 0),
             Op::Flush => flush(fd, io.sync).map(|()| 0),
         };
-        // A signal that came before the first byte moved is nothing that the drive answered.
+        // A signal before the first byte moved is no answer of the drive.
         if answer != Err(Errno::INTR) {
             break answer;
         }
@@ -114,8 +114,8 @@ pub(crate) fn perform_at(spot: Spot<'_>, io: &Io, buffer: &mut [u8]) -> Outcome 
     outcome(io, answer.map_or_else(|errno| -errno.raw_os_error(), |moved| moved as i32))
 }
 
-/// What a write makes durable before it ends. Of a block device written past the page cache that is FUA, or a flush
-/// after the write where the drive has none; to a blocking call Linux adds a flush in any case (block/fops.c).
+/// The flags with which a write makes data durable before it ends. On a block device past the page cache that is FUA, or
+/// a flush after the write if the drive has none. Linux adds a flush to a blocking call in any case (block/fops.c).
 #[inline]
 pub(crate) fn write_flags(io: &Io) -> ReadWriteFlags {
     match io.sync {
@@ -154,21 +154,21 @@ pub(crate) fn set_direct(fd: impl AsFd, direct: bool) -> rustix::io::Result<()> 
 /// Makes durable what was written through any descriptor of a file or device, and drops all of its pages.
 pub(crate) fn drop_cached(fd: impl AsFd) -> Result<(), TargetError> {
     fsync(&fd).map_err(io_error(action::FLUSH))?;
-    // Without a length it is all of it (posix_fadvise(2)). Only clean pages are dropped.
+    // Without a length, the whole file is meant (posix_fadvise(2)). Only clean pages are dropped.
     fadvise(fd, 0, None, Advice::DontNeed).map_err(io_error(action::DROP_CACHE))
 }
 
-/// The mode of `fallocate` that says "this range holds nothing of use". Of a file it frees the blocks; a block device
-/// passes it on as a request to zero the range by unmapping it.
+/// The mode of `fallocate` that says "this range holds nothing of use". It frees the blocks of a file; a
+/// block device passes it on as a request to zero the range by unmapping it.
 pub(crate) const PUNCH: FallocateFlags = FallocateFlags::PUNCH_HOLE.union(FallocateFlags::KEEP_SIZE);
 
 fn punch(fd: impl AsFd, offset: u64, length: u32) -> rustix::io::Result<()> {
     fallocate(fd, PUNCH, offset, u64::from(length))
 }
 
-// Whether a file can be reached without the page cache, and in which steps.
+// Whether a file can be reached without the page cache, and with what alignment.
 
-/// Every drive takes I/Os in steps of this; used where nothing better is known, and without direct I/O.
+/// Alignment in bytes that every drive takes; used if nothing better is known, and without direct I/O.
 const BLOCK_UNKNOWN: u32 = 4096;
 /// The smallest sector there is.
 const BLOCK_MIN: u32 = 512;
@@ -176,7 +176,7 @@ const BLOCK_MIN: u32 = 512;
 /// How files are to be opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct DirectIo {
-    /// `O_DIRECT`, or nothing where the file system refuses it.
+    /// `O_DIRECT`; empty if the file system refuses it.
     pub(crate) flags: OFlags,
     /// Offsets and lengths are multiples of this, in bytes.
     pub(crate) block: u32,
@@ -189,7 +189,7 @@ impl DirectIo {
     /// Opens a file by `open`, with direct I/O if its file system has that.
     ///
     /// # Errors
-    /// It cannot be opened without direct I/O either.
+    /// The file cannot be opened without direct I/O either.
     pub(crate) fn open(
         open: impl Fn(OFlags) -> rustix::io::Result<OwnedFd>,
     ) -> rustix::io::Result<(OwnedFd, Self)> {
@@ -201,7 +201,7 @@ impl DirectIo {
         Ok((fd, direct))
     }
 
-    /// How a file is open.
+    /// How an open file was opened.
     ///
     /// # Errors
     /// The system does not say.
@@ -227,12 +227,12 @@ impl DirectIo {
 fn alignment(fd: impl AsFd) -> Option<u32> {
     let status = statx(fd, "", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN).ok()?;
     let known = StatxFlags::from_bits_retain(status.stx_mask).contains(StatxFlags::DIOALIGN);
-    // Zero says that this very file is not direct; its offsets may then be any.
+    // Zero means that this file has no direct I/O; its offsets may then be any.
     let (offset, memory) = (status.stx_dio_offset_align, status.stx_dio_mem_align);
     (known && offset.is_power_of_two() && memory <= BLOCK_UNKNOWN).then_some(offset)
 }
 
-// The I/Os in flight on a lane, and checks that keep our bugs from reaching the kernel.
+// The I/Os in flight on a lane, with checks that keep our bugs from reaching the kernel.
 
 /// The I/O in every slot.
 pub(crate) struct Flights {
@@ -268,20 +268,20 @@ impl Flights {
         self.in_flight
     }
 
-    /// Whether this slot is.
+    /// Whether this slot is in flight.
     #[inline]
     pub(crate) fn is_in_flight(&self, slot: Slot) -> bool {
         !self.slots[slot.index()].free
     }
 
-    /// Notes that an I/O leaves.
+    /// Notes that an I/O leaves for the drive.
     ///
     /// # Errors
-    /// It would change a drive that may only be read.
+    /// The I/O would change a drive that may only be read.
     ///
     /// # Panics
-    /// Its slot is in flight, or it does not fit the drive's geometry or its buffer: all of them bugs of the
-    /// caller.
+    /// The I/O's slot is in flight, or the I/O does not fit the drive's geometry or its buffer. All of these
+    /// are bugs of the caller.
     #[inline]
     pub(crate) fn leave(&mut self, io: &Io) -> Result<(), TargetError> {
         let Geometry { capacity, block, boundary, writable, .. } = self.geometry;

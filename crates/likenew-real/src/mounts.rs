@@ -1,4 +1,4 @@
-//! What is mounted where, and what serves as swap, as the kernel lists it.
+//! What is mounted where, what serves as swap, and what loop devices are attached to, as the kernel lists it.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -47,7 +47,7 @@ pub(crate) struct Mount {
     pub(crate) device: DeviceNumber,
     /// The folder of the file system that is its root here: `/` unless only a part of it is mounted.
     pub(crate) root: String,
-    /// In words: a path need not be text.
+    /// The mount point as text, although a path need not be text.
     pub(crate) point: String,
     pub(crate) kind: String,
     pub(crate) source: OsString,
@@ -56,7 +56,7 @@ pub(crate) struct Mount {
 }
 
 impl Mount {
-    /// Names of files are bytes, and the kernel passes on all but blanks and backslashes as they are.
+    /// Parses a line. File names are bytes, of which the kernel escapes only blanks and backslashes.
     pub(crate) fn parse(line: impl AsRef<[u8]>) -> Option<Self> {
         let line = line.as_ref();
         let separator = line.windows(3).position(|window| window == b" - ")?;
@@ -80,12 +80,12 @@ impl Mount {
         lines.split(|byte| *byte == b'\n').filter_map(Self::parse).collect()
     }
 
-    /// The folders that a layered file system (overlayfs) shows as one, the one that takes writes first, as
-    /// they are called where it was mounted.
+    /// The folders that a layered file system (overlayfs) shows as one, the writable one first, by their
+    /// names where it was mounted.
     pub(crate) fn layers(&self) -> Vec<PathBuf> {
         let mut layers = Vec::new();
         for option in self.options.split(',') {
-            // What stands between colons has its own colons behind backslashes, and the kernel spells
+            // Colons separate paths. A colon in a path has a backslash before it, and the kernel writes
             // backslashes in octal.
             let (name, value) = option.split_once('=').unwrap_or_default();
             let value = unescape(value);
@@ -106,14 +106,14 @@ impl Mount {
         Some(Path::new(&self.root).join(path.strip_prefix(&self.point).ok()?))
     }
 
-    /// The block device that it comes from. A file system of several devices has a number that none of them has;
-    /// its source is then one of them.
+    /// The block device that the mount comes from. A file system of several devices has a number that no
+    /// device has; its source is then one of the devices.
     pub(crate) fn block_device(&self) -> Option<BlockDevice> {
         let by_source = || DeviceNumber::at(Path::new(&self.source)).and_then(BlockDevice::by_number);
         BlockDevice::by_number(self.device).or_else(by_source)
     }
 
-    /// Whether an option is set, alone or with a value.
+    /// Whether an option is set, with or without a value.
     pub(crate) fn has_option(&self, name: &str) -> bool {
         let is_it = |option: &str| {
             option == name || option.strip_prefix(name).is_some_and(|rest| rest.starts_with('='))
@@ -121,13 +121,13 @@ impl Mount {
         self.options.split(',').any(is_it)
     }
 
-    /// The mount that holds an open file or folder; none where the system does not say.
+    /// The mount that holds an open file or folder; `None` if the system does not say.
     pub(crate) fn containing(fd: impl AsFd) -> Option<Self> {
         Self::find(fd).ok().flatten()
     }
 
-    /// The same for callers that must distinguish a list that cannot be read from one without this mount.
-    /// `None` where it is not among the mounts that this process sees, as in a changed root.
+    /// As [`Mount::containing`], but an unreadable list is an error. `None` if this process does not see the
+    /// mount, as in a changed root.
     ///
     /// # Errors
     /// The list cannot be read.
@@ -158,7 +158,7 @@ pub(crate) fn btrfs_pools(sys: &Path) -> impl Iterator<Item = Vec<BlockDevice>> 
     })
 }
 
-/// All devices of the btrfs that one of them belongs to; that one alone, where it belongs to none.
+/// All devices of the btrfs that a device belongs to; without a btrfs, the device alone.
 pub(crate) fn btrfs_devices(sys: &Path, block_device: BlockDevice) -> Vec<BlockDevice> {
     let is_in = |pool: &Vec<BlockDevice>| pool.iter().any(|device| device.folder() == block_device.folder());
     btrfs_pools(sys).find(is_in).unwrap_or_else(|| vec![block_device])
@@ -177,7 +177,7 @@ pub(crate) fn unescape(text: &str) -> String {
     String::from_utf8_lossy(&unescape_bytes(text.as_bytes())).into_owned()
 }
 
-/// The same of a name as it is, whether or not that is text.
+/// As [`unescape`], for a name that need not be text.
 pub(crate) fn unescape_bytes(name: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(name.len());
     let mut rest = name;
@@ -251,8 +251,8 @@ pub(crate) struct Backing {
     pub(crate) window: Range<u64>,
 }
 
-/// The backing file of a loop device cannot be found out, as by users without rights if its path is longer
-/// than /sys shows.
+/// What is known of a backing file that cannot be determined, as by users without rights if its path is
+/// longer than /sys shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum UnknownBacking {
     File,
@@ -266,12 +266,12 @@ pub(crate) enum UnknownBacking {
 pub(crate) const LOOP_MAJOR: u32 = 7;
 
 impl Backing {
-    /// Of a device in /sys; none of what is no loop device, or has nothing attached. The device itself is
-    /// asked: names mean other files in other mount namespaces, and /sys shows only those that are not too
-    /// long for it. Where the device may not be opened, /sys has to do.
+    /// The backing of a device in /sys; `None` if it is no loop device, or has nothing attached. The device
+    /// itself is asked first: names mean other files in other mount namespaces, and /sys does not show long
+    /// ones. If the device may not be opened, /sys has to do.
     ///
     /// # Errors
-    /// Neither says.
+    /// Neither the device nor /sys says.
     pub(crate) fn read(device: &BlockDevice) -> Result<Option<Self>, UnknownBacking> {
         let folder = device.folder().join("loop");
         let number = device.number();
@@ -287,7 +287,7 @@ impl Backing {
             match opened.map_err(|_| None).and_then(|opened| Self::of_open(opened).map_err(Some)) {
                 Ok(backing) => return Ok(Some(backing)),
                 Err(Some(Errno::NXIO)) => return Ok(None),
-                // A FUSE connection says so once it is cut, and is never joined again (fuse_get_req() of
+                // FUSE answers this once its connection is cut, which is for good (fuse_get_req() of
                 // fs/fuse/dev.c of the Linux sources).
                 Err(Some(Errno::NOTCONN)) if path.as_deref().is_some_and(is_in_fuse) => {
                     return Err(UnknownBacking::Dead);
@@ -302,20 +302,20 @@ impl Backing {
         };
         match by_name() {
             Some(backing) => Ok(Some(backing)),
-            // It may have been detached while it was asked.
+            // The file may have been detached meanwhile.
             None if !folder.is_dir() => Ok(None),
             None => {
-                // All we know about device nodes outside of /dev is that nothing creates them there.
+                // Device nodes are taken to be in /dev, as nothing creates them elsewhere.
                 let may_be_device = path.is_none_or(|path| path.starts_with("/dev"));
                 Err(if may_be_device { UnknownBacking::FileOrDevice } else { UnknownBacking::File })
             }
         }
     }
 
-    /// Of an open loop device.
+    /// The backing of an open loop device.
     ///
     /// # Errors
-    /// It is attached to nothing (ENXIO), or is not a loop device.
+    /// The loop device is attached to nothing (ENXIO), or the device is no loop device.
     pub(crate) fn of_open(device: impl AsFd) -> rustix::io::Result<Self> {
         let LoopInfo { device, inode, number, offset, limit, rest: _ } = status(device)?;
         let store = match number {
@@ -326,11 +326,11 @@ impl Backing {
     }
 }
 
-/// The path of a loop device's backing file, as it was called when it was attached; `None` where it is too
-/// long for /sys.
+/// The path of a loop device's backing file, as it was at the time of attaching; `None` if it is too long for
+/// /sys.
 pub(crate) fn backing_path(device: &BlockDevice) -> Option<PathBuf> {
     let mut path = device.binary_attribute("loop/backing_file")?;
-    // The kernel ends it with a line feed, and does nothing to those that belong to the name.
+    // The kernel ends the path with a line feed, and does not escape line feeds in it.
     path.pop_if(|last| *last == b'\n');
     (!path.is_empty()).then(|| OsString::from_vec(path).into())
 }
@@ -338,7 +338,7 @@ pub(crate) fn backing_path(device: &BlockDevice) -> Option<PathBuf> {
 /// Whether the innermost mount above a path is of FUSE.
 fn is_in_fuse(path: &Path) -> bool {
     let above = all().unwrap_or_default().into_iter().filter(|mount| path.starts_with(&mount.point));
-    // Of several at one place, the last one hides the others.
+    // If several are mounted at one place, the last one hides the others.
     let innermost = above.max_by_key(|mount| Path::new(&mount.point).components().count());
     innermost.is_some_and(|mount| mount.kind == "fuse" || mount.kind.starts_with("fuse."))
 }
@@ -356,7 +356,7 @@ const LOOP_GET_STATUS64: Opcode = 0x4C05;
 struct LoopInfo {
     device: u64,
     inode: u64,
-    /// Of a block device that it is attached to; 0 for a file.
+    /// The number of the block device that it is attached to; 0 for a file.
     number: u64,
     offset: u64,
     limit: u64,

@@ -11,11 +11,11 @@ use crate::identify::{DeviceInfo, HealthSource};
 use crate::medium::{LANES_MAX, geometry};
 use crate::wording::target as wording;
 
-/// So that offsets are as long as a real drive's.
+/// The capacity in bytes, so large that offsets are as long as a real drive's.
 const CAPACITY: u64 = 1 << 40;
 const BLOCK: u32 = 512;
 
-/// Completes every I/O at once and moves no byte.
+/// A null drive: it completes every I/O at once and moves no byte.
 pub struct Nop {
     geometry: Geometry,
     clock: Monotonic,
@@ -58,7 +58,7 @@ impl Drive for Nop {
     }
 }
 
-/// Lanes that complete every I/O at once, whatever drive they seem to be of; those without slots only rest.
+/// Lanes that complete every I/O at once, whatever drive they belong to; a lane without slots only tells the time.
 pub(crate) fn lanes<'a>(
     geometry: &Geometry,
     clock: Monotonic,

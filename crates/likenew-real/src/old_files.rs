@@ -1,7 +1,7 @@
 //! Pieces of the owner's old files, opened only for reading, as one range of addresses.
 //!
-//! Files of other file systems, hidden ones of ours, links and what has holes or is compressed on its way are
-//! left out. Nothing is changed: not even the time of the last access, where that may be left alone.
+//! Left out are files on other file systems, files of our own, links, and files with holes or compression.
+//! Nothing is changed, not even the time of the last access, if the system allows that.
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
@@ -31,13 +31,14 @@ struct Bounds {
     bytes_least: u64,
     /// Younger files, by seconds since they were written, are skipped.
     age_s_least: u64,
-    /// Limits: names examined, and files remembered.
+    /// Most names that are examined.
     names_max: usize,
+    /// Most files that are remembered.
     files_max: usize,
     time: Nanos,
 }
 
-/// For a few pieces of a few files.
+/// Limits for a few pieces of a few files.
 const SAMPLE: Bounds = Bounds {
     bytes_least: OLD_PIECE_BYTES,
     age_s_least: OLD_AGE_S,
@@ -45,7 +46,7 @@ const SAMPLE: Bounds = Bounds {
     files_max: 4096,
     time: OLD_SEARCH,
 };
-/// For all that may be worth being written again: opening a shorter one takes as long as reading it.
+/// Limits for all files worth rewriting: opening a shorter one takes as long as reading it.
 const ALL: Bounds = Bounds {
     bytes_least: 1 << 20,
     age_s_least: OLD_AGE_S,
@@ -58,11 +59,11 @@ const STAT_BLOCK: u64 = 512;
 /// Pieces begin at multiples of this within a file.
 const STEP: u64 = 1 << 20;
 
-/// The owner's files in a folder that have lain there for 30 days, of 1 MiB and more, the oldest first: those
-/// that [`Probe::OldFiles`](likenew_core::probe::Probe::OldFiles) takes pieces of, and shorter ones.
+/// The owner's files in a folder that are at least 30 days old and 1 MiB long, the oldest first. Of the
+/// longer ones [`Probe::OldFiles`](likenew_core::probe::Probe::OldFiles) takes pieces.
 ///
 /// # Errors
-/// A sentence without a full stop, when the folder cannot be looked through.
+/// A sentence without a full stop, if the folder cannot be searched.
 pub fn old_files(folder: &Path) -> Result<Vec<PathBuf>, String> {
     let search = Search::run(folder, Monotonic::start(), wall_seconds(), ALL)?;
     Ok(search.by_age().into_iter().map(|candidate| candidate.path).collect())
@@ -71,16 +72,16 @@ pub fn old_files(folder: &Path) -> Result<Vec<PathBuf>, String> {
 /// A file, and where on the drive it begins.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlacedFile {
-    /// Its first byte on the device of the file system, where that tells; 0 where it does not.
+    /// The file's first byte on the device of the file system; 0 if that is unknown.
     pub address: u64,
-    /// Its path.
+    /// The file's path.
     pub path: PathBuf,
 }
 
-/// All of the owner's files in a folder of 1 MiB and more, in the order in which they lie on the drive.
+/// The owner's files in a folder that are at least 1 MiB long, in the order in which they lie on the drive.
 ///
 /// # Errors
-/// A sentence without a full stop, when the folder cannot be looked through.
+/// A sentence without a full stop, if the folder cannot be searched.
 pub fn files_in_address_order(folder: &Path) -> Result<Vec<PlacedFile>, String> {
     let bounds = Bounds { age_s_least: 0, ..ALL };
     let search = Search::run(folder, Monotonic::start(), wall_seconds(), bounds)?;
@@ -94,15 +95,15 @@ pub fn files_in_address_order(folder: &Path) -> Result<Vec<PlacedFile>, String> 
     Ok(files)
 }
 
-/// Bytes of the owner's files in a folder, of 1 MiB and more, since whose last write so many seconds have passed. `None` where
-/// a short search did not meet all of them.
+/// Bytes of the owner's files in a folder that are at least 1 MiB long, and were last written at least
+/// `age_s_least` seconds ago. `None` if a short search did not meet all of them.
 pub fn file_bytes(folder: &Path, age_s_least: u64) -> Option<u64> {
     let bounds = Bounds { bytes_least: ALL.bytes_least, age_s_least, ..SAMPLE };
     let search = Search::run(folder, Monotonic::start(), wall_seconds(), bounds).ok()?;
     (!search.is_part).then(|| search.candidates.iter().map(|candidate| candidate.bytes).sum())
 }
 
-/// The largest of the owner's files in a folder that can be read, of so many bytes at least.
+/// The largest readable file of the owner in a folder, of at least `bytes_least` bytes.
 pub fn largest_file(folder: &Path, bytes_least: u64) -> Option<PathBuf> {
     let bounds = Bounds { bytes_least, age_s_least: 0, ..SAMPLE };
     let mut candidates = Search::run(folder, Monotonic::start(), wall_seconds(), bounds).ok()?.candidates;
@@ -110,7 +111,7 @@ pub fn largest_file(folder: &Path, bytes_least: u64) -> Option<PathBuf> {
     candidates.into_iter().map(|candidate| candidate.path).find(|path| open_checked(path).is_ok())
 }
 
-/// Pieces of old files that were found. None of the files is open: who holds them open keeps them from being
+/// Pieces of old files that were found. The files are not kept open, as that would keep them from being
 /// rewritten, and their file system from being unmounted.
 pub(crate) struct OldFiles {
     files: Vec<OldFile>,
@@ -121,12 +122,12 @@ pub(crate) struct OldFiles {
 /// A file, and where in it pieces begin.
 struct OldFile {
     path: PathBuf,
-    /// Its numbers of device and inode.
+    /// The file's numbers of device and inode.
     id: (u64, u64),
     offsets: Vec<u64>,
 }
 
-/// The same pieces, open for reading as long as this lives.
+/// Pieces of old files, open for reading as long as this lives.
 pub(crate) struct OpenOldFiles {
     geometry: Geometry,
     files: Vec<OwnedFd>,
@@ -135,7 +136,7 @@ pub(crate) struct OpenOldFiles {
 }
 
 struct Piece {
-    /// Among the files.
+    /// Index among the files.
     file: usize,
     offset: u64,
 }
@@ -148,17 +149,17 @@ struct Candidate {
 }
 
 impl OldFiles {
-    /// Searches a folder, `now_s` seconds after the beginning of 1970.
+    /// Searches a folder for old files; `now_s` is the time in seconds since 1970.
     ///
     /// # Errors
-    /// A sentence without a full stop, when there is none.
+    /// A sentence without a full stop, if there is no old file.
     pub(crate) fn find(folder: &Path, clock: &Monotonic, now_s: u64) -> Result<Self, String> {
         let search = Search::run(folder, *clock, now_s, SAMPLE)?;
         let is_part = search.is_part;
         let candidates = search.by_age();
         let (mut files, mut ages_s) = (Vec::new(), Vec::new());
         for (candidate, count) in deal(&candidates) {
-            // A file that has disappeared since is no loss.
+            // A file that has disappeared meanwhile is left out.
             let Ok((_, _, id)) = open_checked(&candidate.path) else { continue };
             let room = candidate.bytes - OLD_PIECE_BYTES;
             let offsets = (1..=count as u64).map(|index| room / (count as u64 + 1) * index);
@@ -174,10 +175,10 @@ impl OldFiles {
         Ok(Self { files, pieces })
     }
 
-    /// Opens them.
+    /// Opens the files that have pieces.
     ///
     /// # Errors
-    /// A sentence without a full stop: one of them is gone, or is another file now.
+    /// A sentence without a full stop: a file is gone, or another one has its name now.
     pub(crate) fn open(&self) -> Result<OpenOldFiles, String> {
         let (mut files, mut pieces, mut block, mut can_direct) = (Vec::new(), Vec::new(), 1, true);
         for OldFile { path, id, offsets } in &self.files {
@@ -232,7 +233,7 @@ impl Medium for OpenOldFiles {
     }
 }
 
-/// One piece of each file, the oldest first; more of each where there are few.
+/// How many pieces to take of which file: one of each, the oldest first; more of each if files are few.
 fn deal(candidates: &[Candidate]) -> impl Iterator<Item = (&Candidate, usize)> {
     let each = OLD_PIECES_MAX.div_ceil(candidates.len().max(1));
     let mut left = OLD_PIECES_MAX;
@@ -243,11 +244,11 @@ fn deal(candidates: &[Candidate]) -> impl Iterator<Item = (&Candidate, usize)> {
     })
 }
 
-/// Opens a file for reading, and says which one it is, by its numbers of device and inode.
+/// Opens a file for reading, and returns its numbers of device and inode, too.
 fn open_checked(path: &Path) -> rustix::io::Result<(OwnedFd, DirectIo, (u64, u64))> {
     let read = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let by = |more: OFlags| DirectIo::open(|flags| open(path, read | more | flags, Mode::empty()));
-    // Only the owner may leave the time of the last access alone.
+    // Only a file's owner may leave the time of the last access alone.
     let (fd, direct) = by(OFlags::NOATIME).or_else(|_| by(OFlags::empty()))?;
     let stat = fstat(&fd)?;
     Ok((fd, direct, (stat.st_dev, stat.st_ino)))
@@ -260,13 +261,13 @@ struct Search {
     names: usize,
     is_part: bool,
     candidates: Vec<Candidate>,
-    /// Files of several names, by inode.
+    /// Inodes of files with several names, each counted once.
     visited: HashSet<u64>,
     bounds: Bounds,
 }
 
 impl Search {
-    /// Looks through a folder; what is below it and cannot be entered is skipped.
+    /// Looks through a folder; folders below that cannot be entered are skipped.
     fn run(folder: &Path, clock: Monotonic, now_s: u64, bounds: Bounds) -> Result<Self, String> {
         let (candidates, visited) = (Vec::new(), HashSet::new());
         let mut search = Self { clock, now_s, names: 0, is_part: false, candidates, visited, bounds };
@@ -338,7 +339,7 @@ impl Search {
         let wanted = StatxFlags::MTIME | StatxFlags::CTIME | StatxFlags::BTIME;
         let Ok(times) = statx(top, name, AtFlags::SYMLINK_NOFOLLOW, wanted) else { return };
         let has_birth = StatxFlags::from_bits_retain(times.stx_mask).contains(StatxFlags::BTIME);
-        // Files that were copied keep the time of their last change and were written when they were made here.
+        // Copies keep the original's time of modification, but were written when they were made here.
         let made = if has_birth { times.stx_btime } else { times.stx_ctime };
         let written_s = made.tv_sec.max(times.stx_mtime.tv_sec).max(0).cast_unsigned();
         let age_s = self.now_s.saturating_sub(written_s);

@@ -1,4 +1,4 @@
-//! From a path to a drive: what it is, and how it is opened.
+//! From a path to a drive: says what is at a path, and opens it.
 
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileTypeExt as _;
@@ -30,13 +30,13 @@ use crate::{folder, nop};
 /// How a drive is to be opened.
 #[derive(Debug, Default)]
 pub struct Options {
-    /// What carries the I/O.
+    /// The I/O engine.
     pub engine: Engine,
     /// The files that make up a folder's drive; needed for a folder, and for nothing else.
     pub layout: Option<Layout>,
     /// The right to overwrite a file or block device. Without it, both are only read.
     pub consent: Option<Consent>,
-    /// Bytes of a folder's file system that stay free; see [`Space`] for what is usual.
+    /// Bytes of a folder's file system that stay free; see [`Space`] for the default.
     pub reserve: Option<u64>,
 }
 
@@ -45,19 +45,19 @@ pub struct Options {
 pub enum PathKind {
     /// A folder: measured with files of our own in its free space.
     Folder {
-        /// How much there is of it.
+        /// The space in its file system.
         space: Space,
-        /// The leftovers of a killed run, which have to be removed before anything can be measured.
+        /// The leftovers of a killed run, which have to be removed before anything is measured.
         leftover: Option<Leftover>,
     },
     /// An existing file: only read.
     File {
-        /// Its length.
+        /// The file's length.
         bytes: u64,
     },
     /// A block device: only read, unless there is a consent.
     Device {
-        /// Its size.
+        /// The device's size.
         bytes: u64,
         /// Maker and model, where known.
         model: Option<String>,
@@ -67,7 +67,7 @@ pub enum PathKind {
 /// Examines a path without changing anything.
 ///
 /// # Errors
-/// It is nothing that can be measured, and the text says what would be; or it cannot be examined.
+/// The path is nothing that can be measured, and the text says what would be; or the path cannot be examined.
 pub fn examine(path: &Path, reserve: Option<u64>) -> Result<PathKind, TargetError> {
     let metadata = std::fs::metadata(path).map_err(|error| cannot_find(path, error))?;
     let kind = metadata.file_type();
@@ -144,28 +144,28 @@ fn cannot_find(path: &Path, error: std::io::Error) -> TargetError {
 // A target that is only examined: nothing of it is opened for I/O and nothing is made in it, so it may
 // belong to anyone.
 
-/// What is examined.
+/// A target whose facts are collected.
 pub struct FactsDrive {
     at: Examined,
     identity: Identity,
     clock: Monotonic,
 }
 
-/// Where facts come from.
+/// What the facts are of.
 enum Examined {
     /// Opened as a path alone, which takes no right to read it.
     Path(OwnedFd, PathBuf, TargetKind),
     /// Every drive of this machine.
     All,
-    /// They were read already.
+    /// Facts that were read already.
     Known(Box<Facts>),
 }
 
 impl FactsDrive {
-    /// At a folder, a file, or a block device.
+    /// The facts of a folder, a file, or a block device.
     ///
     /// # Errors
-    /// There is no such thing, or it is of another kind.
+    /// Nothing is at the path, or something of another kind.
     pub fn at(path: &Path) -> Result<Self, TargetError> {
         let flags = OFlags::PATH | OFlags::CLOEXEC;
         let refused = |errno| not_possible(action::LOOK_AT, path, errno);
@@ -192,12 +192,12 @@ impl FactsDrive {
         Ok(Self::new(Examined::Path(fd, path.to_owned(), kind), identity))
     }
 
-    /// At every drive of this machine.
+    /// The facts of every drive of this machine.
     pub fn at_all() -> Self {
         Self::without_path(Examined::All, TargetKind::Device, facts_wording::ALL_DRIVES.to_owned())
     }
 
-    /// At drives of another machine, of which these facts are known.
+    /// The known facts of another machine's drives.
     pub fn known(name: String, facts: Facts) -> Self {
         Self::without_path(Examined::Known(Box::new(facts)), TargetKind::File, name)
     }
@@ -217,7 +217,7 @@ impl Drive for FactsDrive {
     }
 
     fn geometry(&self) -> Geometry {
-        // There is nothing to do I/O to: no workload fits this.
+        // No I/O is possible here: no workload fits this.
         geometry(0, self.identity.block_bytes, false)
     }
 
@@ -226,7 +226,7 @@ impl Drive for FactsDrive {
     }
 
     fn lanes<'a>(&'a mut self, need: &LaneRequirements) -> Result<Vec<Lane<'a>>, TargetError> {
-        // A lane tells the time. It holds nothing that an I/O could be for.
+        // A lane is only for its clock here.
         Ok(nop::lanes(&self.geometry(), self.clock, &HealthSource::default(), need))
     }
 

@@ -11,7 +11,7 @@ use rustix::fs::{AtFlags, CWD, FileType, StatxFlags, makedev, statx};
 use crate::block::DeviceNumber;
 use crate::mounts::{Mount, Store};
 
-/// A program, by its number and name.
+/// A program, with its process number and its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Program {
     pub(crate) process: u32,
@@ -24,16 +24,16 @@ impl std::fmt::Display for Program {
     }
 }
 
-/// What a program has something open for.
+/// The purpose for which a program has something open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
-    /// Writing, by a descriptor or by memory that it is mapped to.
+    /// Writing, through a descriptor or a mapping in memory.
     Writing,
-    /// Whatever purpose.
+    /// Any purpose.
     Any,
 }
 
-/// Another program that has one of these open, with which of them that is.
+/// Another program that has one of these open, and which one that is.
 pub(crate) fn opener_of(candidates: &[Store], access: Access) -> Option<(Program, Store)> {
     other_processes().find_map(|folder| {
         let store = tables(&folder).iter().find_map(|task| {
@@ -45,8 +45,8 @@ pub(crate) fn opener_of(candidates: &[Store], access: Access) -> Option<(Program
     })
 }
 
-/// Another program that has a file open for writing, or in memory that it may write to, on one of these mounts: one of one of these
-/// sizes, or of any, where one is not known.
+/// Another program that may write to a file on one of these mounts, through a descriptor or a mapping. The
+/// file has one of these sizes; if one size is unknown, any file counts.
 pub(crate) fn writer_of_shown<'a>(
     mounts: &[&'a Mount],
     sizes: &[Option<u64>],
@@ -72,9 +72,9 @@ pub(crate) fn writer_of_shown<'a>(
     })
 }
 
-/// Whether a server of the FUSE file system of this number has a file or block device open, which its files may be, or none can be
-/// seen. Neither their standard streams are such files nor what they cannot read, as a log. Where it cannot be read which file
-/// system a descriptor serves, its server counts.
+/// Whether the FUSE file system with this number may show other files or block devices: a server has some
+/// open, or no server is visible. Standard streams do not count, nor what a server cannot read, such as a
+/// log. A program that serves an unknown FUSE file system counts as a server of this one.
 pub(crate) fn fuse_servers_have_files(system: DeviceNumber) -> bool {
     let serves = |folder: &Path, descriptor: &str| {
         fs::read_link(folder.join("fd").join(descriptor)).is_ok_and(|link| link == Path::new("/dev/fuse"))
@@ -96,8 +96,8 @@ pub(crate) fn fuse_servers_have_files(system: DeviceNumber) -> bool {
     servers.is_empty() || servers.iter().any(has_files)
 }
 
-/// The line `fuse_connection:` of the `fdinfo` of a descriptor of /dev/fuse: the minor number of the file system that is served by it
-/// (`fuse_dev_show_fdinfo` in fs/fuse/dev.c of the Linux sources).
+/// The minor number of the file system that a descriptor of /dev/fuse serves, from the line
+/// `fuse_connection:` of its `fdinfo` (`fuse_dev_show_fdinfo` in fs/fuse/dev.c of the Linux sources).
 pub(crate) fn fuse_connection(text: &str) -> Option<u32> {
     text.lines().find_map(|line| line.strip_prefix("fuse_connection:"))?.trim().parse().ok()
 }
@@ -105,7 +105,7 @@ pub(crate) fn fuse_connection(text: &str) -> Option<u32> {
 /// Mounts that other programs see and this one does not, each with a program that sees it.
 ///
 /// # Errors
-/// Of a namespace that others are in, none of them lets its mounts be read.
+/// There is another mount namespace in which no program lets its mounts be read.
 pub(crate) fn mounts_elsewhere() -> io::Result<Vec<(Mount, Program)>> {
     let mut namespaces = vec![fs::read_link("/proc/self/ns/mnt").ok()];
     let mut mounts = Vec::new();
@@ -121,9 +121,9 @@ pub(crate) fn mounts_elsewhere() -> io::Result<Vec<(Mount, Program)>> {
                 let seen_by = program(folder);
                 mounts.extend(Mount::parse_all(&text).into_iter().map(|mount| (mount, seen_by.clone())));
             }
-            // A program that ends takes its view along.
+            // The program has ended, and its view with it.
             Err(_) if fs::read_link(folder.join("ns/mnt")).is_err() => {}
-            // Another program there may let its own be read.
+            // Another program in the namespace may let its own be read.
             Err(error) => unread.push((namespace, error)),
         }
     }
@@ -133,8 +133,8 @@ pub(crate) fn mounts_elsewhere() -> io::Result<Vec<(Mount, Program)>> {
     }
 }
 
-/// Folders in /proc of all programs but this one, and but what it is about to start: until a child runs its
-/// own program, it holds copies of all descriptors.
+/// Folders in /proc of all other programs. Children of this one that run no program of their own yet are left
+/// out, as they hold copies of all our descriptors.
 fn other_processes() -> impl Iterator<Item = PathBuf> {
     let own = std::process::id();
     let image = fs::read_link("/proc/self/exe").ok();
@@ -149,7 +149,7 @@ fn other_processes() -> impl Iterator<Item = PathBuf> {
     })
 }
 
-/// The fourth field of `stat`, after a name in brackets that may hold anything (proc(5)).
+/// The parent of a process: the second field of `stat` after the name in brackets, which may hold anything (proc(5)).
 fn parent(folder: &Path) -> Option<u32> {
     let text = fs::read(folder.join("stat")).ok()?;
     parent_of(&String::from_utf8_lossy(&text))
@@ -165,8 +165,8 @@ fn program(folder: PathBuf) -> Program {
     Program { process, name: crate::standards::clean(String::from_utf8_lossy(&name).trim()) }
 }
 
-/// Folders in /proc of one thread for each table of descriptors in a process. Usually all threads have one; a thread may have its own
-/// (unshare(2), `CLONE_FILES`), and that of the first one is gone once it has ended.
+/// For each table of descriptors in a process, the folder in /proc of one thread with that table. Usually all threads share
+/// one. A thread may have its own (unshare(2), `CLONE_FILES`), and the first thread's table is gone once that thread has ended.
 fn tables(process: &Path) -> Vec<PathBuf> {
     let number = |folder: &Path| folder.file_name()?.to_str()?.parse::<libc::pid_t>().ok();
     let threads = fs::read_dir(process.join("task")).into_iter().flatten().flatten();
@@ -182,7 +182,7 @@ fn tables(process: &Path) -> Vec<PathBuf> {
     tables
 }
 
-/// Whether two threads have the same table; not where the kernel does not say.
+/// Whether two threads share a table of descriptors; false if the kernel does not say.
 #[allow(unsafe_code, reason = "rustix has no kcmp(2)")]
 fn share_descriptors(one: libc::pid_t, other: libc::pid_t) -> bool {
     /// `enum kcmp_type` in linux/kcmp.h of the Linux sources.
@@ -196,13 +196,13 @@ fn descriptors(folder: &Path) -> impl Iterator<Item = String> + use<> {
     entries.filter_map(|entry| entry.file_name().into_string().ok())
 }
 
-/// Which of these a descriptor is, if it was opened for that.
+/// The candidate that a descriptor leads to, if it was opened for this access.
 fn opened_store(folder: &Path, descriptor: &str, candidates: &[Store], access: Access) -> Option<Store> {
     let store = store_of(&folder.join("fd").join(descriptor)).filter(|store| candidates.contains(store))?;
     (access == Access::Any || writes(folder, descriptor)).then_some(store)
 }
 
-/// Asks only the kernel's memory: a file on a network that does not answer must not block this.
+/// Asks the kernel's memory only: a network file system that does not answer must not block this.
 fn store_of(link: &Path) -> Option<Store> {
     let stat = statx(CWD, link, AtFlags::STATX_DONT_SYNC, StatxFlags::TYPE | StatxFlags::INO).ok()?;
     match FileType::from_raw_mode(stat.stx_mode.into()) {
@@ -219,7 +219,7 @@ fn store_of(link: &Path) -> Option<Store> {
 /// `O_WRONLY` (open(2)).
 const WRITE_ONLY: u32 = 1;
 
-/// Whether it was opened for writing. One of which that is not known, and that was not closed in the meantime, counts as such.
+/// Whether a descriptor was opened for writing. If that is unknown, and the descriptor is still open, the answer is yes.
 fn writes(folder: &Path, descriptor: &str) -> bool {
     opened_for(folder, descriptor)
         .map_or_else(|| folder.join("fd").join(descriptor).symlink_metadata().is_ok(), |purpose| purpose != 0)
@@ -235,10 +235,10 @@ pub(crate) fn purpose(text: &str) -> Option<u32> {
     u32::from_str_radix(flags.trim(), 8).ok().map(|flags| flags & 0o3)
 }
 
-/// Of each file or device that a program shares memory with and may write to: the addresses, as `maps` spells
-/// them, and its name (proc(5)). Such memory outlives the descriptor that it was made by.
+/// The addresses and name of each file or device that a program has mapped as shared and writable, as `maps`
+/// spells them (proc(5)). Such a mapping outlives the descriptor that it was made with.
 fn writable_maps(folder: &Path) -> impl Iterator<Item = (String, PathBuf)> + use<> {
-    // Of a program of another user, and of one that has ended, nothing is shown.
+    // Nothing is shown of another user's program, or of one that has ended.
     let text = fs::read(folder.join("maps")).unwrap_or_default();
     let maps: Vec<_> = text.split(|byte| *byte == b'\n').filter_map(writable_map).collect();
     maps.into_iter()

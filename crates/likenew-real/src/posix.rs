@@ -1,4 +1,4 @@
-//! A lane that does its I/O with blocking calls on threads: for machines where io_uring is refused.
+//! A lane that does its I/O with blocking calls on threads, for machines where io_uring is refused.
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -16,11 +16,11 @@ use crate::identify::HealthSource;
 use crate::medium::{Flights, Medium};
 use crate::wording::action;
 
-/// More I/Os in flight over all lanes of a drive would need more threads than is sensible.
+/// Most I/Os in flight over all lanes of a drive: more would need more threads than is sensible.
 pub(crate) const THREADS_MAX: u32 = 1024;
 
-/// How long a lane that is dropped waits for what is still in flight. Chosen: the loop has already waited for
-/// what ends at all.
+/// How long a lane that is dropped waits for I/Os in flight. Chosen: the run loop has already waited for
+/// those that end at all.
 pub(crate) const LAST_WAIT: Nanos = Nanos::from_secs(1);
 
 /// One thread for each slot; an I/O leaves when it is handed to a thread and ends when that thread's call returns.
@@ -40,7 +40,7 @@ impl<M: Medium> PosixLane<M> {
     /// A lane of `depth` threads.
     ///
     /// # Errors
-    /// There are too little memory or too few threads for this depth.
+    /// There is too little memory, or there are too few threads for this depth.
     pub(crate) fn open(
         medium: &Arc<M>,
         clock: Monotonic,
@@ -137,17 +137,17 @@ impl<M: Medium> Target for PosixLane<M> {
 }
 
 // Threads that do I/Os with blocking calls: the whole of the posix engine, and the io_uring engine's help
-// with what needs a directory.
+// with files to be made or deleted.
 
 /// A worker's stack: it makes one system call at a time.
 const STACK_BYTES: usize = 128 << 10;
 
-/// How often it is checked whether threads have ended. Chosen: short, since a lane of every workload ends
-/// with it.
+/// How often to check whether threads have ended. Chosen: short, since a lane of every workload ends with
+/// this wait.
 const LOOK: Nanos = Nanos::from_micros(50);
 
-/// A pool of threads, and the channels to and from it. A caller that lent it buffers has to [`Workers::end`]
-/// it.
+/// A pool of threads, and the channels to and from it. A caller that lent it buffers has to call
+/// [`Workers::end`].
 pub(crate) struct Workers {
     jobs: Option<Sender<Job>>,
     completions: Receiver<Completion>,
@@ -190,7 +190,7 @@ impl Workers {
             match thread.spawn(move || worker.run()) {
                 Ok(thread) => workers.threads.push(thread),
                 Err(source) => {
-                    // Each holds the medium, which is tidied up when the last one lets it go. They have nothing to do yet.
+                    // Each worker holds the medium, which is cleaned up when the last one lets go of it. None of them has work yet.
                     let _all_have_ended = workers.end(clock, clock.now() + LAST_WAIT);
                     return Err(TargetError::system(action::start_threads(threads))(source));
                 }
@@ -211,12 +211,12 @@ impl Workers {
             .expect("no more I/Os are in flight than the pool was made for");
     }
 
-    /// A completion that is there already.
+    /// A completion that is there already, if any.
     pub(crate) fn poll(&self) -> Option<Completion> {
         self.completions.try_recv().ok()
     }
 
-    /// Waits for a completion until `until` on `clock`, for ever if that is never.
+    /// Waits for a completion until `until` on `clock`, or forever if that is `Nanos::NEVER`.
     pub(crate) fn wait(&self, clock: Monotonic, until: Nanos) -> Option<Completion> {
         if until == Nanos::NEVER {
             return Some(self.completions.recv().expect("workers answer as long as the pool lives"));

@@ -1,4 +1,4 @@
-//! Reads the kernel's counters of every block device, again and again.
+//! Reads the kernel's counters of every block device, again and again, to watch drives.
 //!
 //! Nothing here sends a command to a drive, except for its temperature, and nothing waits for one: a drive
 //! that hangs is still shown.
@@ -29,7 +29,7 @@ use crate::wording::{action, record as wording};
 const FACTS_EVERY: Nanos = Nanos::from_secs(5);
 /// A signal is noticed within this time, however long a wait is. Chosen: a delay of 100 ms is not felt.
 const SLICE: Nanos = Nanos::from_millis(100);
-/// No file that is read here is longer.
+/// Most bytes of a file that are read; no file that is read here is longer.
 const LINE_MAX: usize = 512;
 
 /// Reads all counters whenever it is asked to.
@@ -39,7 +39,7 @@ pub struct Sampler {
     clock: Monotonic,
     temperatures: bool,
     devices: BTreeMap<String, KnownDevice>,
-    /// Names and instances of all disks when their facts were read.
+    /// The names of all disks when their facts were read, each with its instance.
     disks: Vec<(String, u64)>,
     facts_due: Nanos,
 }
@@ -47,7 +47,7 @@ pub struct Sampler {
 /// The state of a device between two readings.
 #[derive(Debug)]
 struct KnownDevice {
-    /// Its folder in /sys.
+    /// The device's folder in /sys.
     folder: PathBuf,
     instance: u64,
     facts: Arc<DriveFacts>,
@@ -55,7 +55,7 @@ struct KnownDevice {
 }
 
 impl Sampler {
-    /// Of this machine. Its clock starts now. Without `temperatures` no drive is asked for anything.
+    /// A sampler of this machine, whose clock starts now. Without `temperatures`, nothing is asked of a drive.
     pub fn new(temperatures: bool) -> Self {
         Self::at_root(Path::new("/sys"), temperatures)
     }
@@ -76,7 +76,7 @@ impl Sampler {
         self.clock.now()
     }
 
-    /// Waits until `until`, or for as long as `goes_on` says so.
+    /// Waits until `until`, or until `goes_on` returns false.
     pub fn wait(&self, until: Nanos, goes_on: impl Fn() -> bool) {
         while goes_on() && self.now() < until {
             self.clock.rest(until.min(self.now() + SLICE));
@@ -120,7 +120,7 @@ impl Sampler {
         let device = match DeviceNumber::at(path) {
             Some(number) => BlockDevice::by_number(number),
             None => {
-                // Only its name: to open a pipe would wait for a writer.
+                // Opened as a path only: to open a pipe would wait for a writer.
                 let open = rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
                     .map_err(|errno| not_possible(action::LOOK_AT, path, errno))?;
                 Mount::containing(open).and_then(|mount| mount.block_device())
@@ -139,7 +139,7 @@ impl Sampler {
         Ok(names)
     }
 
-    /// Follows devices that come and go, and reads their facts when that is due.
+    /// Follows devices that come and go, and reads the facts of all when that is due.
     fn find_devices(&mut self, now: Nanos) -> Result<(), TargetError> {
         let with_instance = |name: String| {
             let instance = instance(&self.sys.join("block").join(&name));
@@ -155,7 +155,7 @@ impl Sampler {
         let mut before = std::mem::take(&mut self.devices);
         for (name, instance) in &disks {
             let (disk, instance) = (devices.device(name), *instance);
-            // One of several ways to a drive, which the kernel counts under the drive's own name.
+            // A hidden path to a drive, which the kernel counts under the drive's own name.
             if disk.attribute("hidden").as_deref() == Some("1") {
                 continue;
             }
@@ -182,7 +182,7 @@ fn read_one(name: &str, device: &KnownDevice, clock: Monotonic) -> Option<DriveR
     let text = read_line(&device.folder.join("stat"), &mut line)?;
     let at = clock.now();
     let stat = parse_stat(text)?;
-    // Idle drives, most of the time most of them, are not asked what is in flight.
+    // Of idle drives, usually most of them, this file need not be read.
     let in_flight = match stat.in_flight {
         0 => Some([0, 0]),
         _ => read_line(&device.folder.join("inflight"), &mut line).and_then(pair),
@@ -222,14 +222,14 @@ fn read_line<'a>(path: &Path, line: &'a mut [u8; LINE_MAX]) -> Option<&'a str> {
 /// Layers at most: a deeper stack would be a bug.
 const LEVELS_MAX: u16 = 16;
 
-/// What is mounted and swapped to, read once for all devices.
+/// What is mounted, and what serves as swap, read once for all devices.
 pub(crate) struct Uses {
     mounts: Vec<(DeviceNumber, String)>,
     swaps: Vec<Store>,
 }
 
 impl Uses {
-    /// As it is now.
+    /// The uses at this moment.
     pub(crate) fn read() -> Self {
         let uses = |mount: Mount| {
             // A file system of several devices shows none of their numbers, but the name of one.
@@ -269,7 +269,7 @@ impl Devices<'_> {
         BlockDevice::at(std::fs::canonicalize(&link).unwrap_or(link))
     }
 
-    /// Everything about it.
+    /// All facts of a device.
     pub(crate) fn facts(&self, device: &BlockDevice) -> DriveFacts {
         let disk = device.disk();
         let mut facts = DriveFacts {
@@ -308,7 +308,7 @@ impl Devices<'_> {
         facts
     }
 
-    /// Uses of the device, of its partitions and of everything on them.
+    /// Adds the uses of the device, of its partitions and of everything on them.
     fn add_uses(&self, device: &BlockDevice, level: u16, uses: &mut Vec<String>) {
         uses.extend(self.uses.uses_of(device));
         if level < LEVELS_MAX {
@@ -326,7 +326,7 @@ impl Devices<'_> {
         above
     }
 
-    /// From the drives at the bottom to everything above them.
+    /// The layers over a device's drives, from the drives at the bottom to the top.
     fn stack(&self, device: &BlockDevice) -> Vec<Layer> {
         let mut stack = Vec::new();
         let mut bottoms = Vec::new();
@@ -405,7 +405,7 @@ const INTERVAL: Duration = Duration::from_secs(10);
 /// An answer older than this does not count. Chosen: three answers have been missed by then.
 const STALE: Nanos = Nanos::from_secs(35);
 
-/// Asks until it is dropped. A thread that waits for a drive that hangs is left to itself.
+/// Asks until it is dropped. A thread that waits for a drive that hangs is left behind.
 #[derive(Debug)]
 pub(crate) struct Thermometer {
     last: Arc<Mutex<Option<(Nanos, f64)>>>,
@@ -413,7 +413,7 @@ pub(crate) struct Thermometer {
 }
 
 impl Thermometer {
-    /// Of a drive whose driver offers a temperature.
+    /// Starts for a drive whose driver offers a temperature.
     pub(crate) fn start(source: HealthSource, clock: Monotonic) -> Option<Self> {
         if !source.has_temperature() {
             return None;
@@ -436,7 +436,7 @@ impl Thermometer {
         Some(Self { last, _stop: stop })
     }
 
-    /// The last answer in degrees Celsius, unless that is too long ago.
+    /// The last answer in degrees Celsius, unless it is too old.
     pub(crate) fn read(&self, now: Nanos) -> Option<f64> {
         let last = *self.last.lock().unwrap_or_else(PoisonError::into_inner);
         last.filter(|(at, _)| now.since(*at) < STALE).map(|(_, degrees)| degrees)

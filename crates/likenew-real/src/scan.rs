@@ -1,8 +1,8 @@
 //! Scans folders of the user's: what kinds of files are there, and how far do they compress?
 //!
-//! It only reads: all names, sizes and kinds, and of the contents a sample. It follows no symbolic link,
-//! enters no other file system unless asked, counts a file of several names once and a file with holes by its
-//! data. What comes out are kinds, counts and shares; the names of what could not be read are for the person
+//! It only reads: all names, sizes and kinds, and a sample of the contents. It follows no symbolic link,
+//! enters no other file system unless asked, counts a file with several names once and a file with holes by
+//! its data. The results are kinds, counts and shares; the names of what could not be read are for the person
 //! at the terminal alone.
 
 mod content;
@@ -35,15 +35,15 @@ pub struct Request {
     pub folders: Vec<PathBuf>,
     /// Bytes of content that are read at most.
     pub sample_bytes: u64,
-    /// It ends after this time with what it has.
+    /// The scan ends after this time with what it has.
     pub time: Nanos,
-    /// Whether to enter file systems that are mounted below.
+    /// Whether to enter other file systems that are mounted in the folders.
     pub cross: bool,
     /// The seed of all randomness.
     pub seed: u64,
 }
 
-/// The progress.
+/// The progress of a scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
     /// Files seen.
@@ -56,45 +56,45 @@ pub struct Progress {
     pub sample_bytes: Option<u64>,
 }
 
-/// What was found.
+/// The results of a scan.
 #[derive(Clone, Debug, Default)]
 pub struct Scan {
-    /// Every group of which there is a file.
+    /// Every group with at least one file.
     pub groups: Vec<GroupScan>,
     /// What could not be read.
     pub refusals: Refusals,
     /// Folders that were not entered because another file system is mounted there.
     pub other_file_systems: u64,
-    /// Whether time ran out before all was seen.
+    /// Whether time ran out before everything was seen.
     pub out_of_time: bool,
 }
 
 /// The results of one group.
 #[derive(Clone, Debug)]
 pub struct GroupScan {
-    /// Which.
+    /// The group.
     pub group: Group,
-    /// Files of it.
+    /// How many files it has.
     pub files: u64,
     /// Their bytes, without holes.
     pub bytes: u64,
-    /// Bytes of them that were sampled.
+    /// Bytes of these files that were sampled.
     pub sampled_bytes: u64,
-    /// The shares of each piece that was read. Every byte of the group was equally likely to be in one.
+    /// The shares of each piece that was read. Every byte of the group was equally likely to be in a piece.
     pub pieces: Vec<Shares>,
 }
 
 /// What could not be read.
 #[derive(Clone, Debug, Default)]
 pub struct Refusals {
-    /// Files and folders.
+    /// How many files and folders.
     pub count: u64,
     /// The first of them with the system's answer; at most [`Refusals::NAMED_MAX`].
     pub examples: Vec<(PathBuf, std::io::ErrorKind)>,
 }
 
 impl Refusals {
-    /// A longer list would not be read.
+    /// Most refusals that are named: a longer list would not be read.
     pub const NAMED_MAX: usize = 5;
 
     fn add(&mut self, path: &Path, errno: Errno) {
@@ -105,12 +105,12 @@ impl Refusals {
     }
 }
 
-/// Why there is no result.
+/// Why a scan has no result.
 #[derive(Debug)]
 pub enum ScanError {
     /// The user asked to stop.
     Interrupted,
-    /// The named folder cannot be scanned.
+    /// A folder that the user named cannot be scanned.
     TargetError(TargetError),
 }
 
@@ -122,7 +122,7 @@ const WALK_PART: f64 = 0.75;
 /// Scans folders. `watch` is called many times a second, and `Break` ends it.
 ///
 /// # Errors
-/// A folder that is none, that cannot be read, or that shows the kernel's state and holds no files; or an interruption.
+/// A folder that is none, cannot be read, or shows the kernel's state instead of files; or an interruption.
 pub fn scan(
     request: &Request,
     watch: &mut dyn FnMut(Progress) -> ControlFlow<()>,
@@ -155,7 +155,7 @@ pub fn scan(
     Ok(sampler.scan)
 }
 
-/// The folder that was meant, and the number of its device.
+/// The path of a folder without links, and the number of the folder's device.
 fn top(folder: &Path) -> Result<(PathBuf, u64), TargetError> {
     let path =
         std::fs::canonicalize(folder).map_err(|error| not_possible_io(action::SEARCH, folder, error))?;
@@ -173,7 +173,7 @@ fn top(folder: &Path) -> Result<(PathBuf, u64), TargetError> {
 /// Reads the pieces that were chosen.
 struct Sampler {
     scan: Scan,
-    /// Index of the group, and the place.
+    /// The index of each piece's group, and the place of the piece.
     selection: Vec<(usize, Spot<FileEntry>)>,
     files: u64,
     bytes: u64,
@@ -194,7 +194,7 @@ impl Sampler {
             selection.extend(spots.take(count as usize).into_iter().map(|spot| (index, spot)));
             groups.push(GroupScan { group, files, bytes: own, sampled_bytes: 0, pieces: Vec::new() });
         }
-        // In no order, so that a sample that has to end early is still one of everything.
+        // Shuffled, so that a sample that has to end early still covers everything.
         selection.shuffle(&mut Xoshiro256PlusPlus::seed_from_u64(seed));
         let scan = Scan { groups, refusals, other_file_systems, out_of_time: false };
         Self { scan, selection, files, bytes }
@@ -238,7 +238,7 @@ impl Sampler {
     }
 }
 
-/// Reads the piece at a spot; nothing, when the file is not the one that was seen any more.
+/// Reads the piece at a spot; nothing, if the file is no longer the one that was seen.
 fn read(spot: &Spot<FileEntry>, piece: &mut [u8; PIECE]) -> rustix::io::Result<usize> {
     let (fd, stat) = match content::open(&spot.file.path, OFlags::empty()) {
         Err(Errno::NOENT) => return Ok(0),
@@ -253,10 +253,10 @@ fn read(spot: &Spot<FileEntry>, piece: &mut [u8; PIECE]) -> rustix::io::Result<u
     content::read_piece(&fd, &data, spot.share, piece)
 }
 
-// Walks through folders: how many files of which kind with how many bytes, opening no more of them than
+// Walks through folders: how many files and bytes there are of which kind. No more files are opened than
 // necessary.
 
-/// Shorter files than this are not opened only to see what they are: they are many and come to little.
+/// Files shorter than this are not opened to see their kind: they are many and hold little.
 const SNIFFED_MIN: u64 = 16 << 10;
 
 /// A file that was seen.
@@ -265,18 +265,18 @@ pub(super) struct FileEntry {
     pub(super) path: PathBuf,
     pub(super) device: u64,
     pub(super) inode: u64,
-    /// Whether it may have holes.
+    /// Whether the file may have holes.
     pub(super) sparse: bool,
 }
 
-/// What was seen of one group.
+/// The files of one group that were seen, and the spots in them.
 pub(super) struct GroupSample {
     pub(super) group: Group,
     pub(super) files: u64,
     pub(super) spots: Spots<FileEntry>,
 }
 
-/// What was seen in all.
+/// A walk through folders, with what was seen so far.
 pub(super) struct Walk<'a> {
     request: &'a Request,
     pub(super) piles: Vec<GroupSample>,
@@ -284,7 +284,7 @@ pub(super) struct Walk<'a> {
     pub(super) other_file_systems: u64,
     pub(super) files: u64,
     pub(super) bytes: u64,
-    /// Files of several names, and folders that were entered, by device and inode.
+    /// Files with several names, and folders that were entered, by device and inode.
     visited: HashSet<(u64, u64)>,
 }
 
@@ -306,7 +306,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Everything below a folder that the user named. `watch` is asked now and then whether to continue.
+    /// Walks everything below a folder that the user named. `watch` is asked now and then whether to continue.
     pub(super) fn run(
         &mut self,
         top: &Path,
@@ -394,7 +394,7 @@ fn group_of_content(path: &Path, bytes: u64) -> Group {
     read.map_or(Group::Other, |bytes| Group::of_content(&head[..bytes]))
 }
 
-/// Whether a file system of this number holds no files but shows the kernel's own state: the numbers of linux/magic.h.
+/// Whether file systems of this type show the kernel's own state instead of files: magic numbers of linux/magic.h.
 pub(super) fn is_pseudo(number: FsWord) -> bool {
     const PSEUDO: [u32; 19] = [
         0x0000_9fa0, // proc
@@ -420,7 +420,7 @@ pub(super) fn is_pseudo(number: FsWord) -> bool {
     PSEUDO.iter().any(|visited| FsWord::from(*visited) == number)
 }
 
-// Which bytes are examined: a systematic sample over all bytes of a group, taken in one pass over the files.
+// Which bytes are sampled: a systematic sample over all bytes of a group, taken in one pass over the files.
 
 /// The first distance between spots in bytes: what a drive compresses at a time.
 const DISTANCE: u64 = 4096;
@@ -430,16 +430,16 @@ const DISTANCE: u64 = 4096;
 pub(super) struct Spot<F> {
     /// The file; spots of one file share it.
     pub(super) file: Rc<F>,
-    /// Where in its data, as a share of it, `0 ..= 1`.
+    /// The place in the file's data, as a share of it, `0 ..= 1`.
     pub(super) share: f64,
-    /// Where in the bytes of the whole group.
+    /// The place in the bytes of the whole group.
     position: u64,
 }
 
-/// Keeps spots that lie equally far apart in all bytes that went by, from a random start: each byte has the
-/// same chance, large files have many spots and small ones few. When there are too many, every other one is
-/// dropped and the distance doubles, so that neither the number of files nor their size has to be known
-/// beforehand (systematic sampling; Cochran, "Sampling Techniques", 1977, chapter 8).
+/// Keeps spots at equal distances in all bytes that were added, from a random start. Each byte has the same
+/// chance; large files have many spots and small ones few. When there are too many, every other one is
+/// dropped and the distance doubles. So neither the number of files nor their size has to be known beforehand
+/// (systematic sampling; Cochran, "Sampling Techniques", 1977, chapter 8).
 pub(super) struct Spots<F> {
     spots: Vec<Spot<F>>,
     most: usize,
@@ -457,7 +457,7 @@ impl<F> Spots<F> {
         Self { spots: Vec::new(), most: most.max(2), distance: DISTANCE, next, bytes: 0, random }
     }
 
-    /// A file of so many bytes goes by.
+    /// Adds a file of this many bytes, with the spots that fall on it.
     pub(super) fn add(&mut self, file: F, bytes: u64) {
         let end = self.bytes.saturating_add(bytes);
         if self.next < end {
@@ -486,12 +486,12 @@ impl<F> Spots<F> {
         self.next = last.saturating_add(self.distance);
     }
 
-    /// Bytes that have gone by.
+    /// Bytes of all files that were added.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// This many of the spots, or all there are, still spread evenly.
+    /// This many of the spots, or all if there are fewer, still spread evenly.
     pub(super) fn take(mut self, count: usize) -> Vec<Spot<F>> {
         let (kept, count) = (self.spots.len(), count.min(self.spots.len()));
         let offset: f64 = self.random.random();

@@ -29,7 +29,7 @@ pub struct Scratch {
     inner: Arc<ScratchDirectory>,
 }
 
-/// Every scratch directory that this process holds, for ways out on which nothing is dropped.
+/// Every scratch directory that this process holds, for ways out on which no value is dropped.
 static OPEN_DIRECTORIES: Mutex<Vec<Weak<ScratchDirectory>>> = Mutex::new(Vec::new());
 
 #[derive(Debug)]
@@ -37,22 +37,22 @@ struct ScratchDirectory {
     folder: OwnedFd,
     directory: OwnedFd,
     path: PathBuf,
-    /// Holds the lock while it is open; none once the directory was removed.
+    /// Holds the lock while it is open; `None` once the directory was removed.
     marker: Mutex<Option<OwnedFd>>,
-    /// When the folder was changed before the directory was made.
+    /// When the folder had last changed before the directory was made.
     times: Mutex<Option<FolderTimes>>,
 }
 
 /// A scratch directory that could not be removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnremovedScratch {
-    /// Where it is.
+    /// The directory.
     pub path: PathBuf,
-    /// Why: a sentence without a full stop.
+    /// The reason: a sentence without a full stop.
     pub reason: String,
 }
 
-/// Those that were not reported yet.
+/// Directories that could not be removed and were not reported yet.
 static UNREMOVED_DIRECTORIES: Mutex<Vec<UnremovedScratch>> = Mutex::new(Vec::new());
 
 /// Scratch directories that could not be removed when they were dropped; each is reported once.
@@ -64,11 +64,11 @@ impl Scratch {
     /// Makes the scratch directory of `folder` and takes its lock.
     ///
     /// # Errors
-    /// Refusals, each with what to do: a run before this one has left files there, another run is using it,
-    /// something else has that name, or the folder cannot be written.
+    /// A refusal with what to do: a run before this one has left files there, or another run is using the
+    /// directory. Or something else has that name, or the folder cannot be written.
     pub fn create(folder: &Path) -> Result<Self, TargetError> {
-        // Some file systems make a file durable but not the files beside it: without its marker, it would be
-        // unclear whose these are.
+        // The marker is made durable first, as some file systems keep a file through a crash but not the
+        // files beside it. Without the marker, it would be unclear whose the others are.
         Self::create_durably(folder, |marker, directory| fsync(marker).and_then(|()| fsync(directory)))
     }
 
@@ -95,7 +95,7 @@ impl Scratch {
         let marker = match marker {
             Ok(marker) => marker,
             Err(target_error) => {
-                // It is as empty as it was made, or else this does nothing.
+                // If the directory is no longer empty, this does nothing.
                 let undone = match unlinkat(&directory, MARKER, AtFlags::empty()) {
                     Ok(()) | Err(Errno::NOENT) => unlinkat(&folder_fd, DIRECTORY, AtFlags::REMOVEDIR),
                     kept => kept,
@@ -122,12 +122,12 @@ impl Scratch {
         Ok(Self { inner })
     }
 
-    /// Where it is.
+    /// The path of the directory.
     pub fn path(&self) -> &Path {
         &self.inner.path
     }
 
-    /// Creates a file of ours in it, for reading and writing, and returns it with its path.
+    /// Creates a file in the directory, for reading and writing, and returns it with its path.
     ///
     /// # Errors
     /// There is one of that number already, or the system refuses.
@@ -139,7 +139,7 @@ impl Scratch {
         Ok((fd.into(), path))
     }
 
-    /// Removes it with everything of ours in it, and says what that was.
+    /// Removes the directory with everything of ours in it, and says what that was.
     ///
     /// # Errors
     /// Something could not be removed.
@@ -149,7 +149,7 @@ impl Scratch {
 
     pub(crate) fn create_fd(&self, number: u32, flags: OFlags) -> rustix::io::Result<OwnedFd> {
         let flags = flags | OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        // What is being removed gets no more files: they would stay, without the marker that explains them.
+        // A directory that is being removed gets no more files: they would stay, without the marker that explains them.
         let marker = lock(&self.inner.marker);
         if marker.is_none() {
             return Err(Errno::CANCELED);
@@ -161,7 +161,7 @@ impl Scratch {
         unlinkat(&self.inner.directory, file_name(number), AtFlags::empty())
     }
 
-    /// Whether its files are written in place although the file system writes others elsewhere.
+    /// Whether files in the directory are written in place although the file system writes others elsewhere.
     pub(crate) fn is_set_to_write_in_place(&self) -> bool {
         ioctl_getflags(&self.inner.directory).is_ok_and(|flags| flags.contains(IFlags::NOCOW))
     }
@@ -170,7 +170,7 @@ impl Scratch {
         self.inner.directory.as_fd()
     }
 
-    /// Whether it was deleted while we use it.
+    /// Whether the directory was deleted while we use it.
     pub(crate) fn is_gone(&self) -> bool {
         fstat(&self.inner.directory).is_ok_and(|stat| stat.st_nlink == 0)
             || statat(&self.inner.directory, MARKER, AtFlags::SYMLINK_NOFOLLOW).err() == Some(Errno::NOENT)
@@ -210,9 +210,9 @@ impl ScratchDirectory {
     }
 }
 
-/// Has files in a directory of btrfs written in place. Otherwise data that is written again goes to another place, so that no place
-/// is compared with itself, and direct writes go through the page cache, as btrfs takes checksums of them (since Linux 6.14).
-/// Other file systems write in place or refuse the flag.
+/// Has btrfs write the files of a directory in place. Otherwise data that is written again goes elsewhere, so
+/// that no place is compared with itself. Direct writes would also go through the page cache, as btrfs takes
+/// checksums of them (since Linux 6.14). Other file systems write in place or refuse the flag.
 fn write_in_place(directory: &OwnedFd) {
     if let Ok(flags) = ioctl_getflags(directory) {
         let _is_refused = ioctl_setflags(directory, flags | IFlags::NOCOW);
@@ -240,7 +240,7 @@ fn lock_new_marker(directory: &OwnedFd, path: &Path) -> Result<OwnedFd, TargetEr
             .map_err(|errno| not_possible(action::WRITE_MARKER_IN, path, errno))?;
         rest = &rest[written..];
     }
-    // Had a removal of leftovers taken it for one before it was locked, it would have no name any more.
+    // If a removal of leftovers took the marker before it was locked, the marker has no name any more.
     let stat = fstat(&marker).map_err(io_error(action::look_at(path.join(MARKER).display())))?;
     if stat.st_nlink == 0 {
         return Err(TargetError::Refused(wording::removed_meanwhile(path.display())));
@@ -249,13 +249,13 @@ fn lock_new_marker(directory: &OwnedFd, path: &Path) -> Result<OwnedFd, TargetEr
 }
 
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // A panic while it was held leaves nothing half done that matters to who removes files.
+    // A panic under this lock leaves nothing half done that matters for removing files.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 // What a scratch directory looks like on disk, and how it is listed and removed, for the run that holds it and for a later one.
 
-/// The name of the marker in it.
+/// The name of the marker in a scratch directory.
 pub const MARKER: &str = "LIKENEW-SCRATCH.txt";
 /// What precedes the process id in the marker.
 pub(crate) const PROCESS: &str = "process: ";
@@ -266,9 +266,9 @@ const SUFFIX: &str = ".likenew";
 pub struct RemovalReport {
     /// Files of ours that were removed, without the marker.
     pub files: u64,
-    /// Bytes that they took up.
+    /// Bytes that the files took up.
     pub bytes: u64,
-    /// Foreign entries in it. They were left alone, so the directory and its marker stay, too.
+    /// Foreign entries in the directory. They were left alone, so the directory and its marker stay, too.
     pub foreign: Vec<String>,
 }
 
@@ -300,8 +300,7 @@ pub(crate) fn remove_ours(
             Err(errno) => return Err(not_possible(action::REMOVE_TEMPORARY, &path.join(MARKER), errno)),
         }
         match unlinkat(folder, DIRECTORY, AtFlags::REMOVEDIR) {
-            // Another program may have put something there, or removed it all, at this very moment, which is
-            // its right.
+            // Another program may just have put something there, or removed it all, which is its right.
             Ok(()) | Err(Errno::NOENT | Errno::NOTEMPTY | Errno::NOTDIR) => {}
             Err(errno) => return Err(not_possible(action::REMOVE_FOLDER, path, errno)),
         }
@@ -309,8 +308,8 @@ pub(crate) fn remove_ours(
     Ok(removed)
 }
 
-/// Removes the directory where it was not empty while the marker was open: NFS and FUSE keep an open file that was removed under
-/// another name until it is closed. As long as it is the same one, it is nobody else's.
+/// Removes the directory if only the open marker kept it from being empty. NFS and FUSE keep an open file that was removed,
+/// under another name, until it is closed. The directory must be the same one still, so that it is nobody else's.
 fn remove_emptied(folder: &OwnedFd, directory: &OwnedFd) {
     let is_there = || {
         let named = statat(folder, DIRECTORY, AtFlags::SYMLINK_NOFOLLOW).ok()?;
@@ -328,7 +327,7 @@ fn remove_emptied(folder: &OwnedFd, directory: &OwnedFd) {
     }
 }
 
-/// How long it is waited for until a file that was closed is gone. Chosen: a second in all.
+/// How long to wait until a closed file is gone. Chosen: a second in all.
 const EMPTIED_TRIES: u32 = 100;
 const EMPTIED_PAUSE: Nanos = Nanos::from_millis(10);
 
@@ -342,7 +341,7 @@ pub(crate) struct Listing {
 }
 
 impl Listing {
-    /// Whether there is nothing but what NFS and FUSE keep of removed files (`.nfs…`, `.fuse_hidden…`).
+    /// Whether nothing is left but what NFS and FUSE keep of removed files (`.nfs…`, `.fuse_hidden…`).
     fn is_hidden_only(&self) -> bool {
         let is_hidden = |name: &String| [".nfs", ".fuse_hidden"].iter().any(|start| name.starts_with(start));
         self.own_files.is_empty() && self.foreign.iter().all(is_hidden)
@@ -383,7 +382,7 @@ pub(crate) fn list(directory: &OwnedFd) -> rustix::io::Result<Listing> {
     Ok(listing)
 }
 
-/// `00042.likenew`.
+/// The name of a file: `00042.likenew`.
 pub(crate) fn file_name(number: u32) -> String {
     format!("{number:05}{SUFFIX}")
 }
@@ -394,7 +393,7 @@ fn is_file_name(name: &str) -> bool {
         .is_some_and(|number| file_name(number) == name)
 }
 
-/// Whether a folder is where likenew itself measures.
+/// Whether a folder is a scratch directory of Likenew.
 pub(crate) fn is_scratch(folder: &Path) -> bool {
     folder.file_name().is_some_and(|name| name == DIRECTORY) && folder.join(MARKER).exists()
 }
@@ -417,35 +416,34 @@ pub(crate) fn open_directory(folder: &OwnedFd) -> rustix::io::Result<OwnedFd> {
 pub struct Leftover {
     /// The directory.
     pub path: PathBuf,
-    /// Files of ours in it.
+    /// Files of ours in the directory.
     pub files: u64,
-    /// Bytes that they take up.
+    /// Bytes that the files take up.
     pub bytes: u64,
-    /// When it was made, in UTC, as its marker says.
+    /// When the directory was made, in UTC, as its marker says.
     pub started: Option<String>,
     folder: PathBuf,
 }
 
 impl Leftover {
-    /// Searches for one in `folder`.
+    /// Searches for leftovers in `folder`.
     ///
     /// # Errors
-    /// A refusal when there is something of that name that is not ours to remove: a live run's, or no scratch
-    /// directory at all.
+    /// A refusal if something has the directory's name that is not ours to remove: the directory of a live
+    /// run, or something that is no scratch directory.
     pub fn find(folder: &Path) -> Result<Option<Self>, TargetError> {
         Ok(Self::open(folder)?.map(|open| open.leftover))
     }
 
-    /// Removes the files that bear our names and are regular files, then the marker and the directory.
-    /// Follows no link. If there is anything foreign in it, that stays, and the directory and its marker with
-    /// it.
+    /// Removes the regular files that bear our names, then the marker and the directory. Follows no link.
+    /// Anything foreign stays, and the directory and its marker with it.
     ///
     /// # Errors
-    /// Another run holds it by now, or something could not be removed.
+    /// Another run holds the directory by now, or something could not be removed.
     pub fn remove(self) -> Result<RemovalReport, TargetError> {
         let Some(open) = Self::open(&self.folder)? else { return Ok(RemovalReport::default()) };
         if open.locked.is_none() {
-            // Should a run be about to put its marker there, it is not empty any more, and stays.
+            // If a run is about to put its marker there, the directory is not empty any more, and stays.
             return match unlinkat(&open.folder, DIRECTORY, AtFlags::REMOVEDIR) {
                 Ok(()) | Err(Errno::NOENT | Errno::NOTEMPTY | Errno::NOTDIR) => Ok(RemovalReport::default()),
                 Err(errno) => Err(io_error(action::remove_folder(self.path.display()))(errno)),
@@ -458,7 +456,7 @@ impl Leftover {
         Ok(removed)
     }
 
-    /// Why nothing can be measured in the folder while this is there.
+    /// Why nothing can be measured in the folder while these leftovers are there.
     pub(crate) fn refusal(&self) -> TargetError {
         let Self { path, files, bytes, started, .. } = self;
         TargetError::Refused(wording::leftover(path, started.as_deref(), *files, *bytes))
@@ -508,7 +506,7 @@ impl Leftover {
     }
 }
 
-/// Longer than any marker of ours.
+/// Most bytes of a marker that are read; no marker of ours is longer.
 const MARKER_BYTES_MAX: usize = 4096;
 
 /// A leftover that is locked while it is examined, so that no other process can take it.
@@ -516,8 +514,8 @@ struct LockedLeftover {
     leftover: Leftover,
     folder: OwnedFd,
     directory: OwnedFd,
-    /// Held as long as this is. None where there is nothing that could be locked: an empty directory, which
-    /// is removed only as long as it is.
+    /// The lock on the marker. `None` for an empty directory, which has nothing to lock, and is removed only
+    /// as long as it is empty.
     locked: Option<OwnedFd>,
 }
 
@@ -548,11 +546,11 @@ fn open_marker(directory: &OwnedFd, path: &Path) -> Result<(OwnedFd, String), Ta
     Ok((marker, text))
 }
 
-/// A marker of ours as text.
+/// The text of a marker, if the marker is ours.
 fn marker_text(bytes: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(bytes).into_owned();
-    // A run that was killed between making the marker and writing to it leaves an empty one. After a loss of power it may be zeros:
-    // file systems make its length durable before its text (ext4 with dioread_nolock, xfs).
+    // A run that was killed between making the marker and writing to it leaves an empty one. After a loss of power, the
+    // marker may be zeros: file systems make its length durable before its text (ext4 with dioread_nolock, xfs).
     let is_unwritten = bytes.iter().all(|byte| *byte == 0);
     (is_unwritten || text.lines().next() == Some(wording::MARKER_LINE)).then_some(text)
 }
@@ -586,7 +584,7 @@ mod tests {
         let target_error =
             Scratch::create_durably(folder.path(), |_, _| Err(Errno::IO)).unwrap_err().to_string();
         assert!(target_error.contains("durable") && is_empty(), "{target_error}");
-        // Another program takes its place in the meantime, with files that we must not remove.
+        // Another program takes the place of the directory's marker, with files that we must not remove.
         let foreign = folder.path().join(DIRECTORY).join(MARKER);
         let target_error = Scratch::create_durably(folder.path(), |_, _| {
             std::fs::remove_file(&foreign).unwrap();

@@ -23,13 +23,13 @@ use crate::target_error::{io_error, not_possible};
 use crate::trim::{MountedDevice, device_extents, device_path, disk_claims, mount_path, stack};
 use crate::wording::{action, target as wording, trim as trim_wording};
 
-/// One descriptor; addresses are offsets in it.
+/// A medium with one descriptor; addresses are offsets in it.
 pub(crate) struct SingleFile {
     fd: OwnedFd,
-    /// On other ways to what is written.
+    /// Claims on other devices over the same bytes.
     _claims: Option<Claims>,
     geometry: Geometry,
-    /// Whether it can be reached past the page cache.
+    /// Whether the medium can be reached past the page cache.
     direct: bool,
 }
 
@@ -57,7 +57,7 @@ impl Medium for SingleFile {
     }
 
     fn make_cold(&self) -> Result<(), TargetError> {
-        // A file that may be written is held against other programs.
+        // A file that may be written is closed to other programs.
         if self.geometry.writable {
             return drop_cached(&self.fd);
         }
@@ -69,11 +69,11 @@ impl Medium for SingleFile {
     }
 }
 
-/// Opens a block device: for reading, which changes nothing, so it may be mounted and in use; with a consent for
-/// writing as well, and the claims of that hold it against other programs.
+/// Opens a block device for reading, which changes nothing, so the device may be mounted and in use. With a
+/// consent it is opened for writing as well, and the consent's claims keep other programs out.
 ///
 /// # Errors
-/// It cannot be read, or holds nothing.
+/// The device cannot be read, or holds nothing.
 pub(crate) fn open_device(
     path: &Path,
     consent: Option<Consent>,
@@ -109,11 +109,11 @@ pub(crate) fn open_device(
     Ok(RealDrive::new(path, TargetKind::Device, medium, carrier, info))
 }
 
-/// Opens a regular file: for reading, as it is the user's own; with a consent for writing as well. Its length stays
-/// what it is.
+/// Opens a regular file for reading, as it is the user's own; with a consent for writing as well. The length
+/// of the file stays as it is.
 ///
 /// # Errors
-/// It is too short to be measured, or cannot be read.
+/// The file is too short to be measured, or cannot be read.
 pub(crate) fn open_file(
     path: &Path,
     consent: Option<Consent>,
@@ -128,8 +128,8 @@ pub(crate) fn open_file(
             let read = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOCTTY;
             let (fd, direct) = DirectIo::open(|flags| rustix::fs::open(path, read | flags, Mode::empty()))
                 .map_err(|errno| not_possible(action::READ, path, errno))?;
-            // What was written a moment ago would reach the drive during the first reads, and make them slow. A
-            // file system that cannot do it on request does it by itself.
+            // Data written a moment ago would reach the drive during the first reads, and make them slow. A
+            // file system that cannot do this on request does it by itself.
             let _ = fdatasync(&fd);
             (fd, direct, None)
         }
@@ -153,7 +153,7 @@ pub(crate) fn open_file(
     Ok(RealDrive::new(path, TargetKind::File, medium, carrier, info))
 }
 
-// What is found out about an open file or device that is not written to, otherwise than by timing I/O.
+// Answers of probes about an open file or device that is not written to.
 
 /// Answers probes that need no file of our own, about the folder, file or device of `fd`.
 pub(crate) fn probe_open(fd: impl AsFd, probe: &Probe) -> ProbeResult {

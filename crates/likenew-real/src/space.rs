@@ -10,13 +10,13 @@ use rustix::io::Errno;
 use crate::target_error::{io_error, not_possible};
 use crate::wording::{action, target as wording};
 
-/// The reserve is this share of a file system, one part in …
+/// The default reserve is one part in this many of the file system's size.
 const RESERVE_PART: u64 = 20;
-/// … but at least this …
+/// The default reserve is at least this many bytes.
 const RESERVE_BYTES_MIN: u64 = 64 << 20;
-/// … at most this …
+/// The default reserve is at most this many bytes.
 const RESERVE_BYTES_MAX: u64 = 8 << 30;
-/// … and at most one part in so many of the free space, so that a file system that is nearly full can be measured.
+/// The default reserve is at most one part in this many of the free space, so that a nearly full file system can be measured.
 const RESERVE_FREE_PART: u64 = 2;
 
 /// The space of a file system, in bytes.
@@ -26,8 +26,8 @@ pub struct Space {
     pub total_bytes: u64,
     /// Bytes that an ordinary user may still write.
     pub free_bytes: u64,
-    /// What is never filled: 5 % of the file system, at least 64 MiB and at most 8 GiB or half of the free space, unless
-    /// given explicitly.
+    /// Bytes that are never filled. The default is 5 % of the file system, at least 64 MiB, and at most 8 GiB
+    /// or half of the free space.
     pub reserve_bytes: u64,
     /// Bytes that may be filled: free space without the reserve.
     pub usable_bytes: u64,
@@ -93,13 +93,13 @@ impl Space {
     }
 }
 
-/// The size of the file system that holds `path`; nothing where the system does not say.
+/// The size of the file system that holds `path`; `None` if the system does not say.
 pub fn total_bytes(path: &Path) -> Option<u64> {
     let usage = statvfs(path).ok()?;
     Some(usage.f_blocks.saturating_mul(usage.f_frsize))
 }
 
-/// Bytes in use on the file system that holds `path`; nothing where the system does not say.
+/// Bytes in use on the file system that holds `path`; `None` if the system does not say.
 pub fn used_bytes(path: &Path) -> Option<u64> {
     let usage = statvfs(path).ok()?;
     Some(usage.f_blocks.saturating_sub(usage.f_bfree).saturating_mul(usage.f_frsize))

@@ -1,8 +1,8 @@
-//! Decoders of drives' answers: one module per standard, and the only place that knows where a field is in an
+//! Decoders of drives' answers, one module for each standard. Only these modules know where a field is in an
 //! answer.
 //!
-//! An answer is bytes of a drive, which may be short, empty or wrong. A decoder gives a value or nothing; it
-//! never panics.
+//! An answer is bytes from a drive, which may be too few, empty or wrong. A decoder gives a value or nothing;
+//! it never panics.
 
 pub(crate) mod ata;
 pub(crate) mod nvme;
@@ -16,38 +16,38 @@ pub(crate) fn little(bytes: &[u8], at: usize, length: usize) -> Option<u64> {
     Some(part.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte)))
 }
 
-/// A little-endian number of 16 bytes, or the largest there is where it does not fit.
+/// A little-endian number of 16 bytes; `u64::MAX` if it does not fit into 64 bits.
 pub(crate) fn little_16(bytes: &[u8], at: usize) -> Option<u64> {
     let high = little(bytes, at.checked_add(8)?, 8)?;
     Some(if high > 0 { u64::MAX } else { little(bytes, at, 8)? })
 }
 
-/// A counter of so many bits, all of which are set where a drive does not count.
+/// A counter of `bits` bits; `None` if all bits are set, as they are where a drive does not count.
 pub(crate) fn counted(number: u64, bits: u32) -> Option<u64> {
     (number != u64::MAX >> (64 - bits)).then_some(number)
 }
 
-/// Names come from drives and file systems: control characters are removed.
+/// Names come from drives and file systems, so control characters are replaced.
 pub(crate) fn clean(text: &str) -> String {
     text.trim().chars().map(|c| if c.is_control() { '?' } else { c }).collect()
 }
 
-/// Text that blanks or zeros fill up, without what a terminal would act on.
+/// Text that blanks or zeros pad, without what a terminal would act on; `None` if nothing is left.
 pub(crate) fn text(bytes: &[u8]) -> Option<String> {
     let text = clean(String::from_utf8_lossy(bytes).trim_matches(['\0', ' ']));
     (!text.is_empty()).then_some(text)
 }
 
-// Sanitize, which ATA and NVMe have alike.
+// Sanitize, which is alike in ATA and NVMe.
 
-/// What a drive can sanitize by.
+/// The ways in which a drive can sanitize.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sanitize {
-    /// Erasing blocks of flash.
+    /// By erasing blocks of flash.
     pub block: bool,
-    /// Changing the key.
+    /// By changing its key.
     pub crypto: bool,
-    /// Writing everything.
+    /// By writing everything.
     pub overwrite: bool,
 }
 

@@ -1,4 +1,4 @@
-//! The system's errors in words.
+//! Turns the system's errors into words.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ pub(crate) fn io_error(doing: impl Into<String>) -> impl FnOnce(Errno) -> Target
     move |errno| TargetError::system(doing)(errno.into())
 }
 
-/// Why something could not be done in or with `path`, with what to do about the common reasons.
+/// Why something could not be done in or with `path`, and what to do about the common reasons.
 pub(crate) fn not_possible(doing: &str, path: &Path, errno: Errno) -> TargetError {
     let path = path.display();
     match errno {
@@ -32,7 +32,7 @@ pub(crate) fn not_possible(doing: &str, path: &Path, errno: Errno) -> TargetErro
     }
 }
 
-/// The same for an error of the standard library.
+/// As [`not_possible`], for an error of the standard library.
 pub(crate) fn not_possible_io(doing: &str, path: &Path, error: std::io::Error) -> TargetError {
     match Errno::from_io_error(&error) {
         Some(errno) => not_possible(doing, path, errno),

@@ -3,8 +3,8 @@
 //!
 //! A [`Recording`] has its own tracing instance, filtered in the kernel to the recorded drives, and reads the
 //! raw pages of its buffers. It pairs each request that left for a drive with its end, and passes on I/Os in
-//! the order in which they left. It changes no drive and no other tracing, keeps no contents, and takes
-//! memory within fixed bounds: what does not fit is counted and reported as lost.
+//! the order in which they left. It changes no drive and no other tracing, and keeps no contents. Its memory
+//! is bounded: what does not fit is counted and reported as lost.
 //!
 //! The names of events and files are the kernel's (Documentation/trace/ftrace.rst, include/trace/events/block.h).
 
@@ -38,7 +38,7 @@ use crate::mounts::{Mount, btrfs_devices};
 use crate::target_error::not_possible_io;
 use crate::wording::{action, record as wording};
 
-/// Reads a page by formats, for fuzzers; whether all of it made sense.
+/// Reads a page with these formats, for fuzzers. Returns whether all of it made sense.
 pub(crate) fn fuzz_parse(head: &str, issue: &str, complete: &str, page: &[u8]) -> bool {
     use event::Step;
     let formats =
@@ -81,21 +81,21 @@ pub struct RecordingCounts {
     pub broken_pages: u64,
 }
 
-/// How often buffers are read. Chosen: 16 MiB hold a second of a million records, ten times as much.
+/// How often buffers are read. Chosen: at a million records a second, 16 MiB last for a second, ten times as long.
 const PAUSE: Nanos = Nanos::from_millis(100);
 /// How long I/Os in flight at the end of a recording are waited for. Chosen: longer than any but stalled I/Os
 /// take.
 const LAST_WAIT: Nanos = Nanos::from_secs(1);
 
 impl Recording {
-    /// Begins to record the I/O of these drives. Instances left by killed recorders are removed first. The
-    /// calling thread's own I/Os are left out.
+    /// Begins to record the I/O of these drives, but not that of the calling thread. Instances left by killed
+    /// recorders are removed first.
     ///
     /// `buffer_bytes` is kernel memory for all processors together; the default is a sixteenth of the free
     /// memory, at most 16 MiB for each processor and 256 MiB in all.
     ///
     /// # Errors
-    /// No rights, no tracing in this kernel, or it says its formats in a way that is not understood.
+    /// There are no rights, no tracing in this kernel, or formats that are not understood.
     pub fn start(drives: Vec<RecordedDrive>, buffer_bytes: Option<u64>) -> Result<Self, TargetError> {
         assert!(!drives.is_empty(), "a recording has a drive");
         let root = TracefsRoot::find()?;
@@ -126,7 +126,7 @@ impl Recording {
         })
     }
 
-    /// Names of the instances that killed recorders had left; they were removed.
+    /// Names of the instances that killed recorders had left, and that were removed.
     pub fn leftovers(&self) -> &[String] {
         &self.leftovers
     }
@@ -136,17 +136,17 @@ impl Recording {
         self.buffer_bytes
     }
 
-    /// Time since it began.
+    /// The time since the recording began.
     pub fn elapsed(&self) -> Nanos {
         self.clock.now()
     }
 
-    /// Leaves out the I/Os of one more thread, from here on.
+    /// Leaves out the I/Os of another thread from now on.
     pub fn exclude(&mut self, thread: u32) {
         self.pairing.exclude(thread);
     }
 
-    /// Waits until there is something to be read again.
+    /// Waits until there may be something to read again.
     pub fn rest(&self) {
         self.clock.rest(self.clock.now() + PAUSE);
     }
@@ -162,7 +162,7 @@ impl Recording {
         self.hand_on(false, sinks)
     }
 
-    /// Its totals so far.
+    /// The totals so far.
     ///
     /// # Errors
     /// The kernel does not say what it lost.
@@ -178,7 +178,7 @@ impl Recording {
         })
     }
 
-    /// Ends it: takes no new I/Os, waits a second at most for those in flight, and passes on what is left.
+    /// Ends the recording: takes no new I/Os, waits a second at most for those in flight, and passes on what is left.
     ///
     /// # Errors
     /// As [`Recording::turn`].
@@ -190,7 +190,7 @@ impl Recording {
         }
         let until = self.clock.now() + LAST_WAIT;
         loop {
-            // The last I/Os are passed on a moment after they are read.
+            // The last I/Os are passed on a moment after they were read.
             self.rest();
             self.turn(sinks)?;
             if self.pairing.open() == 0 || self.clock.now() >= until {
@@ -223,7 +223,7 @@ impl Recording {
         };
         let until = processors.merge(is_end, |event| {
             take(pairing, drives, event);
-            // As they come, so that few wait at a time.
+            // Passed on as they come, so that few wait at a time.
             put(pairing, event.at);
         });
         put(pairing, until);
@@ -231,7 +231,7 @@ impl Recording {
     }
 }
 
-/// Gives a step to the drives that it concerns: a flush of a disk is one of each of its parts.
+/// Gives a step to each drive that it concerns: a flush of a disk concerns every part of it.
 fn take(pairing: &mut Pairing, drives: &[RecordedDrive], event: &BlockEvent) {
     if event.step == Step::Lost {
         return pairing.forget();
@@ -246,8 +246,8 @@ fn take(pairing: &mut Pairing, drives: &[RecordedDrive], event: &BlockEvent) {
 fn set_up(instance: &Instance, drives: &[RecordedDrive], buffer_bytes: u64) -> Result<(), TargetError> {
     instance.set("tracing_on", "0")?;
     instance.set("trace_clock", "mono")?;
-    // The names of all threads, kept at every switch between them, are not needed: records have names of their own. A
-    // kernel that has no such option keeps none.
+    // Without this option the kernel would keep the names of all threads at every switch between them. They
+    // are not needed, as records have names of their own. A kernel without the option keeps none.
     let _ = instance.set("trace_options", "norecord-cmd");
     instance.set("buffer_size_kb", &(buffer_bytes / 1024).to_string())?;
     let filter: Vec<String> = drives.iter().map(RecordedDrive::filter).collect();
@@ -272,7 +272,7 @@ fn default_buffer(cpus: u64) -> u64 {
     (cpus * BUFFER_MOST).min(BUFFERS_MOST).min(free / 16)
 }
 
-/// Records that one processor's `stats` counts as lost.
+/// Records that a processor's `stats` counts as lost.
 fn lost_records(stats: &str) -> u64 {
     let count = |line: &str| {
         let (name, count) = line.split_once(':')?;
@@ -282,34 +282,34 @@ fn lost_records(stats: &str) -> u64 {
     stats.lines().filter_map(count).sum()
 }
 
-/// The calling thread as records number it.
+/// The calling thread, as records number it.
 pub fn this_thread() -> u32 {
     rustix::thread::gettid().as_raw_nonzero().get().cast_unsigned()
 }
 
-// The output file of a recording, where it is on a drive that is recorded.
+// The output file of a recording that is on a recorded drive.
 
 /// Sends what was written to a file to its drive from the calling thread.
 ///
-/// A file's data otherwise waits in memory until a worker of the kernel writes it out, and nothing in the
-/// records of that says whose data it was. What a thread writes out itself bears its number, so a recording
-/// can leave it out. What the file system writes to its journal and tables because of the file remains.
+/// Otherwise a file's data waits in memory until a worker of the kernel writes it out, and the records do not
+/// say whose data it was. What a thread writes out itself bears its number, so a recording can leave it out.
+/// What the file system writes to its journal and tables because of the file remains.
 #[derive(Debug)]
 pub struct WriteOut(File);
 
 impl WriteOut {
-    /// For the file at `path`, which is there.
+    /// For the existing file at `path`.
     ///
     /// # Errors
-    /// It cannot be opened.
+    /// The file cannot be opened.
     pub fn open(path: &Path) -> io::Result<Self> {
         OpenOptions::new().write(true).open(path).map(Self)
     }
 
-    /// Starts to write out what is in memory of the file, and waits for none of it.
+    /// Starts to write out what is in memory of the file, without waiting for it.
     ///
     /// # Errors
-    /// The file system cannot.
+    /// The file system cannot do that.
     #[allow(unsafe_code, reason = "rustix has no sync_file_range")]
     pub fn start(&self) -> io::Result<()> {
         // SAFETY: the descriptor is open, and no memory is handed over.
@@ -318,13 +318,13 @@ impl WriteOut {
     }
 }
 
-/// Lowers the priority of the calling thread: what is recorded comes before the packing of its trace.
+/// Lowers the priority of the calling thread: recording comes before the packing of its trace.
 pub fn step_back() {
-    // Where it is refused, the priority stays.
+    // If the kernel refuses, the priority stays.
     let _ = rustix::process::setpriority_process(None, 10);
 }
 
-// What is recorded for a target: the disks below it that take requests, or parts of them.
+// What is recorded for a target: the disks below it that take requests, or parts of these disks.
 
 /// A disk, or a partition of one, whose I/Os are recorded with its own addresses.
 #[derive(Clone, Debug, PartialEq)]
@@ -333,21 +333,21 @@ pub struct RecordedDrive {
     pub name: String,
     /// How a report introduces it: named as the target was typed.
     pub identity: Identity,
-    /// The disk as records number it.
+    /// The number of the disk in records.
     pub(crate) device: u32,
     /// First sector on the disk.
     pub(crate) first_sector: u64,
-    /// How many, where it is a partition: a disk takes everything that goes to it.
+    /// The count of sectors of a partition; `None` for a disk, which takes everything that goes to it.
     pub(crate) sectors: Option<u64>,
 }
 
 impl RecordedDrive {
     /// The drives below a target: a block device, a partition, or a folder or file, which stands for the
-    /// drives of its file system. What is made of several drives is taken apart, since only drives take
+    /// drives of its file system. A device made of several drives is taken apart, since only drives take
     /// requests.
     ///
     /// # Errors
-    /// There is none, or its I/Os cannot be seen; the text says why.
+    /// There is no such drive, or its I/Os cannot be seen; the text says why.
     pub fn drives_of(target: &Path) -> Result<Vec<Self>, TargetError> {
         let (kind, devices) = devices(target)?;
         let mut leaves = Vec::new();
@@ -364,18 +364,18 @@ impl RecordedDrive {
             .collect()
     }
 
-    /// Whether both get I/Os of the same disk.
+    /// Whether both are on one disk.
     pub fn shares_disk_with(&self, other: &Self) -> bool {
         self.device == other.device
     }
 
-    /// Whether a sector of the disk belongs to it. A flush has no address and goes to the whole disk.
+    /// Whether a sector of the disk belongs to this drive. A flush has no address and goes to the whole disk.
     pub(crate) fn holds(&self, device: u32, sector: u64, is_flush: bool) -> bool {
         let inside = |sectors| is_flush || (self.first_sector..self.first_sector + sectors).contains(&sector);
         self.device == device && self.sectors.is_none_or(inside)
     }
 
-    /// What the kernel is to record, in the language of its filters.
+    /// The kernel's filter for what is to be recorded.
     pub(crate) fn filter(&self) -> String {
         let (device, first) = (self.device, self.first_sector);
         match self.sectors {
@@ -423,7 +423,7 @@ impl RecordedDrive {
     }
 }
 
-/// The devices that a target names, or those of its file system.
+/// The devices that a target names, or those of the target's file system.
 fn devices(target: &Path) -> Result<(TargetKind, Vec<BlockDevice>), TargetError> {
     let metadata = fs::metadata(target).map_err(|error| not_possible_io(action::LOOK_AT, target, error))?;
     if metadata.file_type().is_block_device() {
@@ -442,10 +442,10 @@ fn devices(target: &Path) -> Result<(TargetKind, Vec<BlockDevice>), TargetError>
     Ok((kind, btrfs_devices(Path::new("/sys"), device)))
 }
 
-/// More layers than anyone builds.
+/// Most layers that are followed: more than anyone builds.
 const LAYERS_MOST: u32 = 16;
 
-/// Follows a device down to what it is built on.
+/// Follows a device down to those that it is built on.
 fn descend(device: &BlockDevice, leaves: &mut Vec<BlockDevice>, layer: u32) {
     let slaves = device.disk().slave_devices();
     if slaves.is_empty() || layer >= LAYERS_MOST {

@@ -36,7 +36,7 @@ pub(crate) struct MountedDevice {
 }
 
 impl MountedDevice {
-    /// Of what holds an open file or folder.
+    /// The device below an open file or folder.
     pub(crate) fn find(fd: impl AsFd) -> Option<Self> {
         let mount = Mount::containing(fd)?;
         let device = mount.block_device();
@@ -63,7 +63,7 @@ impl MountedDevice {
         Some(sentence.to_owned())
     }
 
-    /// Its device and everything that this is built on.
+    /// The device and everything that it is built on.
     fn stack(&self) -> Vec<BlockDevice> {
         self.device.as_ref().map(stack).unwrap_or_default()
     }
@@ -81,14 +81,14 @@ impl MountedDevice {
 /// counters microseconds.
 const POLL_INTERVAL: Nanos = Nanos::from_millis(50);
 
-/// Waits for what a file system does in its own time, until `until` at the longest.
+/// Waits until `is_done`, or until `until` at the longest, for what a file system does in its own time.
 fn wait_for(is_done: impl Fn() -> bool, until: Nanos, clock: &Monotonic) {
     while !is_done() && clock.now() < until {
         clock.rest((clock.now() + POLL_INTERVAL).min(until));
     }
 }
 
-/// Sends TRIM, and watches the counters while it does. Made before anything is freed.
+/// Sends TRIM, and watches the counters while it does. Has to be made before anything is freed.
 pub(crate) struct Sender {
     immediate: bool,
     devices: Vec<BlockDevice>,
@@ -96,14 +96,14 @@ pub(crate) struct Sender {
 }
 
 impl Sender {
-    /// Notes what the counters read now.
+    /// Notes the present counters.
     pub(crate) fn new(mounted: &MountedDevice) -> Self {
         let devices = mounted.stack();
         Self { immediate: mounted.discards_immediately(), before: Counters::read(&devices), devices }
     }
 
-    /// Sends TRIM for `places`, which were freed just now and hold `bytes`; `unplaced` says why where they
-    /// are not known.
+    /// Sends TRIM for `places`, which were freed just now and hold `bytes`. If the places are unknown,
+    /// `places` says why.
     pub(crate) fn send(
         &self,
         folder: impl AsFd,
@@ -126,7 +126,7 @@ impl Sender {
         sent
     }
 
-    /// A file system that discards at once does so when its journal is written, which was done.
+    /// A file system with `discard` sends TRIM when its journal is written, and that was done.
     fn wait_for_mount(&self, bytes: u64, until: Nanos, clock: &Monotonic) -> TrimReport {
         let is_counted = || {
             let moved = Counters::read(&self.devices).since(&self.before);
@@ -137,7 +137,7 @@ impl Sender {
     }
 }
 
-/// Has the file system trim these places, and nothing else.
+/// Asks the file system to trim these places, and nothing else.
 fn ask(folder: impl AsFd, places: &[Range<u64>]) -> TrimReport {
     let mut accepted = 0;
     for place in places {
@@ -149,7 +149,7 @@ fn ask(folder: impl AsFd, places: &[Range<u64>]) -> TrimReport {
     TrimReport { means: TrimMethod::Fitrim, accepted_bytes: Some(accepted), ..TrimReport::default() }
 }
 
-/// Why a file system sends none.
+/// Why a file system sends no TRIM, in words.
 pub(super) fn refusal(errno: Errno) -> String {
     match errno {
         Errno::PERM | Errno::ACCESS => wording::TRIM_NEEDS_ROOT.to_owned(),
@@ -172,10 +172,10 @@ struct Range64 {
 }
 
 /// Asks the file system to trim the free space in a range of its device, and returns how many bytes it says
-/// that was.
+/// that it trimmed.
 ///
 /// # Errors
-/// The system's: `EPERM` without root, `EOPNOTSUPP` where the device takes none.
+/// The system's error: `EPERM` without root, `EOPNOTSUPP` if the device takes no TRIM.
 #[allow(unsafe_code, reason = "a file system is asked for TRIM by an ioctl only")]
 pub(crate) fn fitrim(file: impl AsFd, range: &Range<u64>) -> Result<u64, Errno> {
     let mut request = Range64 { start: range.start, length: range.end - range.start, shortest: 0 };
@@ -186,12 +186,12 @@ pub(crate) fn fitrim(file: impl AsFd, range: &Range<u64>) -> Result<u64, Errno> 
 
 // How much the system has discarded on each device of a stack.
 
-/// What the counters read at one moment.
+/// The counters at one moment.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Counters(Vec<DiscardCounters>);
 
 impl Counters {
-    /// Of these devices, as far as they count.
+    /// The counters of these devices, without devices that do not count.
     pub(crate) fn read(devices: &[BlockDevice]) -> Self {
         let counters = |device: &BlockDevice| {
             let discard = device.stat()?.discard?;
@@ -200,7 +200,7 @@ impl Counters {
         Self(devices.iter().filter_map(counters).collect())
     }
 
-    /// How far they moved since.
+    /// How far the counters have moved since `before`.
     pub(crate) fn since(&self, before: &Self) -> Vec<DiscardCounters> {
         let moved = self.0.iter().filter_map(|now| {
             let then = before.0.iter().find(|then| then.device == now.device)?;
@@ -214,7 +214,7 @@ impl Counters {
 // Sends TRIM for all free space of a file system, as fstrim does.
 
 /// Asks the file system of a folder to send TRIM for all its free space. Deleted files count as free once
-/// that was written out.
+/// their deletion is written out.
 pub(crate) fn trim_free_space(folder: impl AsFd, mounted: &MountedDevice, clock: &Monotonic) -> ProbeResult {
     let devices = mounted.stack();
     if let Err(errno) = syncfs(&folder) {

@@ -1,8 +1,8 @@
 //! A lane over io_uring: the path of an I/O that costs the least between our clock and the drive.
 //!
-//! `submit` hands the batch over at once, and `wait` sleeps until a completion is there: two calls into the
-//! kernel for an I/O at depth 1, as fio makes. docs/explanation/method.md has what other ways of waiting came
-//! to.
+//! `submit` hands the batch over at once, and `wait` sleeps until a completion is there. That makes two calls
+//! into the kernel for an I/O at depth 1, as in fio. docs/explanation/method.md has the cost of other ways of
+//! waiting.
 
 use std::io;
 use std::os::fd::{AsRawFd as _, OwnedFd};
@@ -24,21 +24,21 @@ use crate::medium::{Flights, Medium, PUNCH, Spot, write_flags};
 use crate::posix::{LAST_WAIT, Workers};
 use crate::wording::action;
 
-/// User data of the entry that polls the workers' eventfd; slots are far below.
+/// User data of the entry that polls the workers' eventfd; slots are far lower numbers.
 const BELL: u64 = u64::MAX;
 /// User data of the periodic timeout.
 const PULSE: u64 = u64::MAX - 1;
-/// Nanoseconds between periodic timeouts of a ring. With them it needs no timer for each wait that may be
-/// long: programming one costs a virtual machine several microseconds, which halved the IOPS of a fast device
-/// at QD1. The period is chosen: far longer than an I/O, short beside the wait for a drive that hangs.
+/// Nanoseconds between periodic timeouts of a ring. They spare a timer for each wait that may be long.
+/// Programming one costs a virtual machine several microseconds, which halved the IOPS of a fast device at
+/// QD1. Chosen: far longer than an I/O, short beside the wait for a drive that hangs.
 const PULSE_NS: u32 = 40_000_000;
 static PULSE_SPAN: types::Timespec = types::Timespec::new().nsec(PULSE_NS);
-/// A longer wait than this is left to the periodic timeout. Chosen: two periods, so that at least one timeout
-/// comes before its end.
+/// Waits longer than this are left to the periodic timeout. Chosen: two periods, so that at least one timeout
+/// comes before the end of such a wait.
 const LONG: Nanos = Nanos(2 * PULSE_NS as u64);
-/// Workers, threads for I/Os that need a directory, at most.
+/// Most workers: threads for I/Os that make or delete files.
 const CLERKS_MAX: u32 = 4;
-/// Registration pins memory: more than this is left unregistered.
+/// Most bytes of buffers that are registered, as registration pins memory.
 const REGISTERED_BYTES_MAX: usize = 1 << 30;
 
 /// A ring, its buffers, and what is in flight.
@@ -52,7 +52,7 @@ pub(crate) struct UringLane<M: Medium> {
     clock: Monotonic,
     health: HealthSource,
     depth: u32,
-    /// Whether the kernel has taken the buffers for good.
+    /// Whether the buffers are registered with the kernel.
     pub(crate) fixed_buffers: bool,
     fixed_file: bool,
     enabled: bool,
@@ -60,23 +60,23 @@ pub(crate) struct UringLane<M: Medium> {
     pulse: Pulse,
     /// No completion is reported earlier than one that was reported before it.
     last: Nanos,
-    /// What the clock read last, so that a wait need not read it again.
+    /// The last reading of the clock, so that a wait need not read it again.
     clock_read: Nanos,
 }
 
 /// State of the ring's periodic timeout.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Pulse {
-    /// It can be started.
+    /// The timeout can be started.
     Stopped,
     /// The kernel wakes a waiting thread every [`PULSE_NS`].
     Beating,
-    /// This kernel has none (before Linux 6.4).
+    /// This kernel has no periodic timeout (before Linux 6.4).
     Unknown,
 }
 
-/// Threads for what cannot be expressed as one entry, and the eventfd that reports their completions to the
-/// ring.
+/// Threads for I/Os that cannot be expressed as one entry, and the eventfd that reports their completions to
+/// the ring.
 struct WorkerPool {
     workers: Workers,
     eventfd: Arc<OwnedFd>,
@@ -99,8 +99,8 @@ impl<M: Medium> UringLane<M> {
         // Two more entries, for the eventfd and the periodic timeout.
         let ring = Ring::open(depth + 2).map_err(TargetError::system(action::SET_UP_IO_URING))?;
         let submitter = ring.uring.submitter();
-        // Registered buffers are not looked up and pinned for every I/O. A refusal (the limit of locked memory,
-        // mostly) only costs speed.
+        // The kernel need not look up and pin registered buffers for every I/O. A refusal (the limit of
+        // locked memory, mostly) only costs speed.
         // SAFETY: fields are dropped in the order of their declaration, so the buffers outlive the ring.
         let fixed_buffers = buffers.bytes() <= REGISTERED_BYTES_MAX
             && unsafe { submitter.register_buffers(&buffers.vectors()) }.is_ok();
@@ -185,8 +185,8 @@ impl<M: Medium> UringLane<M> {
         }
     }
 
-    /// Whether a pulse will come well before `until`; starts the pulse if it has stopped. After a pause the clock is
-    /// later than what it read last, so that a wait for a silent drive can end one pulse late.
+    /// Whether a pulse will come well before `until`; starts the pulse if it has stopped. After a pause the
+    /// last reading of the clock is old, so that a wait for a silent drive can end one pulse late.
     fn is_long(&mut self, until: Nanos) -> bool {
         if self.pulse == Pulse::Stopped {
             let entry = opcode::Timeout::new(&PULSE_SPAN)
@@ -202,7 +202,7 @@ impl<M: Medium> UringLane<M> {
         self.pulse == Pulse::Beating && until.since(self.clock_read) > LONG
     }
 
-    /// Takes every completion that is there, and says whether there was any.
+    /// Takes every completion that is there, and returns whether there was any.
     #[inline]
     fn reap(&mut self, done: &mut Vec<Completion>) -> Result<bool, TargetError> {
         let Self { ring, flights, medium, clock, pulse, clock_read, .. } = self;
@@ -227,7 +227,7 @@ impl<M: Medium> UringLane<M> {
             }
             let slot = Slot(data as u32);
             let (io, outcome) = flights.end(slot, result);
-            // No drive says that: the kernel does, where an I/O needs a thread that it may not start.
+            // No drive gives this answer. The kernel does, if an I/O needs a thread that it may not start.
             if result == -libc::ECANCELED {
                 let source = io::Error::from_raw_os_error(libc::ECANCELED);
                 return Err(TargetError::system(action::start_ring_thread())(source));
@@ -245,7 +245,7 @@ impl<M: Medium> UringLane<M> {
         Ok(done.len() > first)
     }
 
-    /// The workers' completions, which have their own times, and a check whether the drive is still there.
+    /// Takes the workers' completions, which have their own times, and checks whether the drive is still there.
     #[cold]
     fn reap_rare(
         &mut self,
@@ -255,7 +255,7 @@ impl<M: Medium> UringLane<M> {
     ) -> Result<(), TargetError> {
         if is_signalled {
             let worker_pool = self.worker_pool.as_ref().expect("only clerks ring the bell");
-            // Silenced before the completions are taken, so that none of them is missed.
+            // The eventfd is read before the completions are taken, so that none of them is missed.
             let _ = rustix::io::read(&*worker_pool.eventfd, &mut [0u8; 8]);
             while let Some(mut completion) = worker_pool.workers.poll() {
                 completion.at = completion.at.max(self.last);
@@ -271,7 +271,7 @@ impl<M: Medium> UringLane<M> {
         Ok(())
     }
 
-    /// Waits for everything in flight, but not for a drive that hangs; says whether all has ended.
+    /// Waits for everything in flight, but not for a drive that hangs; returns whether all has ended.
     fn drain(&mut self) -> bool {
         let mut done = Vec::new();
         let until = self.clock.now() + LAST_WAIT;
@@ -283,14 +283,14 @@ impl<M: Medium> UringLane<M> {
             if entered.is_err() {
                 // The ring belongs to another thread, which alone could wait in it.
                 self.clock.rest(self.clock.now() + Nanos::from_millis(1));
-                // Nor does the eventfd reach it.
+                // The eventfd does not reach that thread either.
                 while let Some(completion) =
                     self.worker_pool.as_ref().and_then(|worker_pool| worker_pool.workers.poll())
                 {
                     self.flights.free(completion.slot);
                 }
             }
-            // The drive's fate is of no interest any more.
+            // Whether the drive is still there does not matter any more.
             let _ = self.reap(&mut done);
             done.clear();
         }
@@ -311,7 +311,7 @@ fn ring_failed(source: io::Error) -> TargetError {
     TargetError::system(action::CONTINUE_IO_URING)(source)
 }
 
-/// An I/O in the kernel's words.
+/// An I/O as an entry of the submission queue.
 #[inline]
 fn entry(io: &Io, spot: Spot<'_>, address: *mut u8, fixed_buffer: bool, fixed_file: bool) -> squeue::Entry {
     let (fd, offset, length) = (types::Fd(spot.fd.as_raw_fd()), spot.offset, io.length);
@@ -370,7 +370,7 @@ impl<M: Medium> Target for UringLane<M> {
             unsafe { self.ring.queue().push(&entry) };
         }
         if self.ring.unsent() > 0 {
-            // What the kernel does not take now, the following wait submits.
+            // What the kernel does not take now, the next wait submits.
             self.ring.enter(0, Nanos::NEVER, self.clock).map_err(ring_failed)?;
         }
         Ok(sent)
@@ -379,7 +379,7 @@ impl<M: Medium> Target for UringLane<M> {
     fn wait(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<(), TargetError> {
         let waited = self.wait_for_completion(until, done);
         if waited.is_err() {
-            // This thread is the one that can wait for what is in flight; the lane may be dropped by another.
+            // Only this thread can wait for what is in flight; the lane may be dropped by another.
             self.drain();
         }
         waited
@@ -401,12 +401,12 @@ impl<M: Medium> Drop for UringLane<M> {
         if !is_drained || !have_left {
             // I/Os still in flight use their buffers, which are therefore leaked.
             self.buffers.leak();
-            // To take the file from the ring would wait for what is in flight.
+            // Taking the file from the ring would wait for what is in flight.
             return;
         }
         if self.fixed_file {
-            // The kernel would do so some time after the ring is closed, and a device stays claimed until then. Only the
-            // ring's own thread can; a refusal means that it happens later.
+            // Otherwise the kernel does so some time after the ring is closed, and a device stays claimed
+            // until then. Only the ring's own thread can unregister; a refusal means that it happens later.
             let _ = self.ring.uring.submitter().unregister_files();
         }
     }
@@ -422,13 +422,13 @@ pub(crate) struct Ring {
     uring: IoUring,
     unsent: u32,
     absolute_timers: bool,
-    /// Whether it starts disabled, to belong to the thread that enables it.
+    /// Whether the ring starts disabled, to belong to the thread that enables it.
     disabled: bool,
 }
 
-/// Settings from the best to the most basic, with the first kernel that has them. One issuer and deferred
-/// task work mean that completions are processed only while we wait for them, never in the middle of
-/// something else; the ring then belongs to the thread that enables it.
+/// Settings from the best to the most basic, with the first kernel that has them. With one issuer and
+/// deferred task work, completions are processed only while we wait for them, never in the middle of
+/// something else. The ring then belongs to the thread that enables it.
 const SETTINGS: [fn(&mut Builder); 4] = [
     |builder| {
         // Linux 6.6
@@ -443,7 +443,7 @@ const SETTINGS: [fn(&mut Builder); 4] = [
     },
     |_| {},
 ];
-/// How many of them start the ring disabled.
+/// How many of these settings start the ring disabled.
 const SETTINGS_DISABLED: usize = 2;
 
 fn one_issuer(builder: &mut Builder) {
@@ -459,7 +459,7 @@ impl Ring {
         Self::open_from(entries, 0)
     }
 
-    /// The same without the first of the settings.
+    /// As [`Ring::open`], without the first `first` settings.
     fn open_from(entries: u32, first: usize) -> io::Result<Self> {
         let mut refusal = io::ErrorKind::Unsupported.into();
         for (index, settings) in SETTINGS.iter().enumerate().skip(first) {
@@ -479,7 +479,7 @@ impl Ring {
         Err(refusal)
     }
 
-    /// Makes the ring belong to this thread. To be called before anything else by the thread that drives it.
+    /// Makes the ring belong to this thread, which has to call this before it does anything else with the ring.
     pub(crate) fn enable(&mut self) -> io::Result<()> {
         if std::mem::take(&mut self.disabled) {
             self.uring.submitter().register_enable_rings()?;
@@ -501,11 +501,11 @@ impl Ring {
 
     /// Calls the kernel: hands over what is queued and waits for `want` completions, until `until` on `clock` at most.
     ///
-    /// If no completion is wanted, none is fetched: that is work for the call that waits, and here it would
-    /// hold up the thread that serves the device. Fetching them cost a loop device 4 to 13% of its IOPS at
-    /// QD32 (docs/explanation/method.md).
+    /// If no completion is wanted, none is fetched: the call that waits does that work. Here it would hold up
+    /// the thread that serves the device, which cost a loop device 4 to 13% of its IOPS at QD32
+    /// (docs/explanation/method.md).
     ///
-    /// After it returns, check again: for completions, for entries not yet taken, the clock.
+    /// After it returns, check again for completions, for entries not yet taken, and for the time.
     ///
     /// # Errors
     /// The kernel refuses to continue with this ring.
@@ -575,7 +575,7 @@ impl Queue<'_> {
     /// Queues an entry.
     ///
     /// # Safety
-    /// What the entry points to stays valid, and is used by nothing else, until its completion was taken.
+    /// What the entry points to stays valid, and nothing else uses it, until its completion was taken.
     #[inline]
     pub(crate) unsafe fn push(&mut self, entry: &squeue::Entry) {
         // SAFETY: by this function's contract.
@@ -596,7 +596,7 @@ const WAITS: usize = 201;
 /// fall asleep.
 const AHEAD: Nanos = Nanos::from_micros(100);
 
-/// Measures for about 25 ms; nothing where this system has no io_uring.
+/// Measures for about 25 ms; `None` if this system has no io_uring.
 pub fn added_latency() -> Option<AddedLatency> {
     let clock = Monotonic::start();
     let mut ring = Ring::open(4).ok()?;
@@ -611,7 +611,7 @@ pub fn added_latency() -> Option<AddedLatency> {
     })
 }
 
-/// From handing over an I/O that does nothing to having read its completion.
+/// The time from handing over an I/O that does nothing to having read its completion.
 fn call(ring: &mut Ring, clock: Monotonic) -> Option<u64> {
     let begun = clock.now();
     // SAFETY: a no-op points to nothing.
@@ -619,7 +619,7 @@ fn call(ring: &mut Ring, clock: Monotonic) -> Option<u64> {
     Some(answered_at(ring, clock)?.since(begun).0)
 }
 
-/// When the completion of what is queued has been read.
+/// The time at which the completion of what is queued has been read.
 fn answered_at(ring: &mut Ring, clock: Monotonic) -> Option<Nanos> {
     ring.enter(0, Nanos::NEVER, clock).ok()?;
     while ring.completions().is_empty() {
@@ -630,7 +630,7 @@ fn answered_at(ring: &mut Ring, clock: Monotonic) -> Option<Nanos> {
     Some(ended)
 }
 
-/// From the moment when a timer was due, as a completion is posted, to having read that it fired.
+/// The time from when a timer was due, as a completion is posted, to having read that it fired.
 fn wake(ring: &mut Ring, clock: Monotonic) -> Option<u64> {
     let due = clock.now() + AHEAD;
     let (secs, nanos) = clock.absolute(due);
@@ -641,7 +641,7 @@ fn wake(ring: &mut Ring, clock: Monotonic) -> Option<u64> {
     Some(answered_at(ring, clock)?.since(due).0)
 }
 
-/// The quantile of some values.
+/// The value at the quantile `share`.
 fn quantile(mut values: Vec<u64>, share: f64) -> u64 {
     values.sort_unstable();
     values[((values.len() - 1) as f64 * share).round() as usize]

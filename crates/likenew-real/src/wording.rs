@@ -1,7 +1,7 @@
 //! Every sentence of this crate. The other modules decide; none of them formats prose.
 //!
-//! A refusal is a whole sentence without a full stop: what happened, to what, and what to do. Where a sentence of another
-//! crate takes in a reason of this one, that reason is a clause without a full stop; the headings say which are clauses.
+//! A refusal is a whole sentence without a full stop: what happened, to what, and what to do. Where another crate's
+//! sentence contains a reason from here, the reason is a clause without a full stop; the headings say which are clauses.
 
 pub(crate) mod action;
 pub(crate) mod consent;

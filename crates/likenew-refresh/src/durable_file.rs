@@ -1,33 +1,33 @@
-//! What a journal is written to: a file on other blocks than the store, or memory in tests.
+//! A file that a journal is written to: on other blocks than the store, or in memory for tests.
 
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt as _;
 
-/// Bytes that can be made durable.
+/// A file of bytes that can be made durable.
 pub trait DurableFile {
-    /// How many there are.
+    /// Its length in bytes.
     ///
     /// # Errors
-    /// The system's, as all errors here.
+    /// The system's error, as everywhere here.
     fn bytes(&mut self) -> io::Result<u64>;
 
-    /// Reads all of `into` from there on.
+    /// Fills `into` with the bytes from `offset` on.
     ///
     /// # Errors
-    /// The system's, and an unexpected end.
+    /// The system's error, or an unexpected end.
     fn read_at(&mut self, offset: u64, into: &mut [u8]) -> io::Result<()>;
 
-    /// Writes all of `bytes` there, beyond the end, too.
+    /// Writes all of `bytes` at `offset`, which may be beyond the end.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()>;
 
-    /// Returns when all of it, its length too, is where no loss of power takes it away.
+    /// Returns once all bytes and the length would survive a loss of power.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     fn sync(&mut self) -> io::Result<()>;
 }
 

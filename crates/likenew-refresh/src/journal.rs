@@ -1,12 +1,12 @@
-//! What remains of a refresh that was cut off: its plan, how far it came, and the chunks in flight.
+//! The journal: what remains of a refresh that was cut off, namely its plan, its progress, and the chunks in flight.
 //!
 //! ```text
 //! plan | slot 0: record, chunk | slot 1: record, chunk
 //! ```
 //!
-//! Its length never changes. A chunk's record goes to the slot of the record before the last one, in one
-//! write, and the chunk is not touched until that is durable. A cut tears at most the slot that was being
-//! written, whose chunk was not being written yet.
+//! The journal's length never changes. A chunk's record replaces the second-to-last record, in one write, and
+//! the chunk is not touched until that is durable. A cut tears at most the slot that was being written, and
+//! its chunk was not being written yet.
 
 use crate::durable_file::DurableFile;
 use crate::error::{RefreshError, is_readable};
@@ -15,35 +15,35 @@ use crate::ranges::Ranges;
 use crate::record::{BLOCK, ChunkBuffer, Kind, Record};
 use crate::wording;
 
-/// Chunks that are kept at once.
+/// Chunks that are kept at a time.
 pub(crate) const SLOTS: usize = 2;
 
-/// A journal on its file.
+/// A journal in its file.
 #[derive(Debug)]
 pub struct Journal<F> {
     file: F,
     plan: Plan,
     ranges: Ranges,
     witnesses: Ranges,
-    /// The hash of the plan, which every record repeats.
+    /// The plan's hash, which every record repeats.
     id: u64,
-    /// Where slot 0 begins.
+    /// Where slot 0 begins, in bytes.
     slots_at: u64,
 }
 
-/// The contents of a slot.
+/// What a slot holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Slot {
-    /// A record and its bytes.
+    /// A record and its intact bytes.
     Whole(Record, Vec<u8>),
-    /// A record whose bytes are not all there.
+    /// A record whose bytes are damaged or missing.
     Torn(Record),
     /// Nothing readable.
     Nothing,
 }
 
 impl<F: DurableFile> Journal<F> {
-    /// Begins one on an empty file. Nothing of the slots is ever missing later for want of space.
+    /// Begins a journal in an empty file. It writes all slots, so that no later write can lack space.
     pub(crate) fn begin(mut file: F, plan: Plan, first: u64) -> Result<Self, RefreshError> {
         let (ranges, witnesses) = plan.validate().map_err(RefreshError::Unsuitable)?;
         if file.bytes().map_err(RefreshError::journal("read"))? != 0 {
@@ -60,8 +60,8 @@ impl<F: DurableFile> Journal<F> {
             journal.file.write_at(at, buffer.all(length)).map_err(RefreshError::journal(begin))?;
         }
         journal.write(&Record::new(journal.id, 0, Kind::Committed, first..first, &[]), &mut buffer)?;
-        // The head makes it a journal, so it comes last: a file system may make a file durable from its
-        // beginning on, and then its length.
+        // The head makes the file a journal, so it comes last. A file system may make a file durable from its
+        // beginning on, and its length later.
         journal.file.sync().map_err(RefreshError::journal(begin))?;
         journal.file.write_at(0, &head).map_err(RefreshError::journal(begin))?;
         journal.file.sync().map_err(RefreshError::journal(begin))?;
@@ -71,7 +71,7 @@ impl<F: DurableFile> Journal<F> {
     /// Reads the plan of a journal.
     ///
     /// # Errors
-    /// It is not a journal, has another version, or is damaged.
+    /// The file is not a journal, has another version, or is damaged.
     pub fn open(mut file: F) -> Result<Self, RefreshError> {
         let bytes = file.bytes().map_err(RefreshError::journal("read"))?;
         let (plan, id, slots_at) = Plan::decode(bytes, |first| {
@@ -88,10 +88,10 @@ impl<F: DurableFile> Journal<F> {
         Ok(journal)
     }
 
-    /// Whether a chunk was ever saved in what may be a journal: block by block, as its beginning may be damaged.
+    /// Whether a file that may be a journal ever saved a chunk. It looks block by block, as the file's beginning may be damaged.
     ///
     /// # Errors
-    /// Its length cannot be determined. A record that cannot be read may have been a chunk.
+    /// The file's length cannot be determined. A record that cannot be read counts as a chunk.
     pub(crate) fn has_chunks(file: &mut F) -> Result<bool, RefreshError> {
         let end = file.bytes().map_err(RefreshError::journal("read"))?;
         let mut block = [0; BLOCK];
@@ -101,17 +101,17 @@ impl<F: DurableFile> Journal<F> {
         }))
     }
 
-    /// Its task.
+    /// The identity of the store that it belongs to.
     pub fn identity(&self) -> &str {
         &self.plan.identity
     }
 
-    /// The note for resuming.
+    /// The task's note for resuming.
     pub fn note(&self) -> &str {
         &self.plan.note
     }
 
-    /// What is rewritten, witnesses left out.
+    /// What is rewritten, without witnesses.
     pub fn ranges(&self) -> &Ranges {
         &self.ranges
     }
@@ -136,7 +136,7 @@ impl<F: DurableFile> Journal<F> {
         self.file
     }
 
-    /// Makes a record durable, with the chunk that the buffer holds.
+    /// Makes a record durable, with the chunk in the buffer.
     pub(crate) fn write(&mut self, record: &Record, buffer: &mut ChunkBuffer) -> Result<(), RefreshError> {
         record.encode(buffer.block());
         let at = self.slot_at(record.turn % SLOTS as u64);
@@ -144,15 +144,15 @@ impl<F: DurableFile> Journal<F> {
         self.file.sync().map_err(RefreshError::journal("write"))
     }
 
-    /// Makes durable what was read: a killed process may have written it without a flush.
+    /// Makes durable what was read: a killed process may not have flushed it.
     pub(crate) fn sync(&mut self) -> Result<(), RefreshError> {
         self.file.sync().map_err(RefreshError::journal("write"))
     }
 
-    /// What the slots hold. One that was torn so that it cannot be read holds nothing.
+    /// What the slots hold. A slot torn so that it cannot be read holds nothing.
     ///
     /// # Errors
-    /// A record says what no refresh of this plan would have written, or the file cannot be read for now.
+    /// A record says what no refresh of this plan writes, or the file cannot be read now.
     pub(crate) fn slots(&mut self) -> Result<[Slot; SLOTS], RefreshError> {
         Ok([self.slot(0)?, self.slot(1)?])
     }
@@ -181,14 +181,14 @@ impl<F: DurableFile> Journal<F> {
             Kind::Committed => range.end <= self.plan.bytes,
             Kind::Original => false,
         };
-        // The last turn of all is never reached: one more than it is always a number.
+        // No journal reaches so high a turn, so adding one never overflows.
         if journal == self.id && turn % SLOTS as u64 == index && turn < u64::MAX / 2 && is_possible {
             return Ok(());
         }
         Err(RefreshError::Damaged(wording::foreign_slot(index)))
     }
 
-    /// There are no longer ones.
+    /// Most bytes of any journal.
     pub(crate) const BYTES_MAX: u64 = (BLOCK as u64 + PLAN_BYTES_MAX).next_multiple_of(BLOCK as u64)
         + SLOTS as u64 * (BLOCK as u64 + CHUNK_BYTES_MAX as u64);
 

@@ -1,8 +1,8 @@
-//! The file of a journal, which only its owner can have written.
+//! Files of journals, and checks that only their owner can have written them.
 //!
-//! A resumed refresh writes what a journal says, so a journal is trusted only if it must be our own: a
-//! regular file that belongs to the user who runs this, that no other user may write to and that has no other
-//! name, found in its folder without following a link.
+//! A resumed refresh writes what a journal says, so a journal is trusted only if it must be our own. It is a
+//! regular file of the user who runs this, and no other user may write to it. It has no other name, and is
+//! found in its folder without following a link.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, TryLockError};
@@ -24,11 +24,11 @@ use super::error::RefreshError;
 use super::journal::Journal;
 use super::wording;
 
-/// An attribute: it is written as one, whatever is cut off, and the records stay as they are.
+/// An extended attribute, because it is written as a whole even if power is lost, and leaves the records as they are.
 const RESUMED_IN: &str = "user.likenew.resumed-in";
 const BOOT_BYTES_MAX: usize = 256;
 
-/// Where a refresh keeps its journal, and what it finds torn.
+/// Where a refresh keeps its journal and the torn data that it finds.
 #[derive(Clone, Debug)]
 pub struct JournalPaths {
     folder: Folder,
@@ -37,7 +37,7 @@ pub struct JournalPaths {
 }
 
 impl JournalPaths {
-    /// Files of these names in a folder.
+    /// Files with these names in a folder.
     pub fn new(folder: Folder, journal: impl Into<OsString>, salvage: impl Into<OsString>) -> Self {
         Self { folder, journal: journal.into(), salvage: salvage.into() }
     }
@@ -56,7 +56,7 @@ impl JournalPaths {
     }
 }
 
-/// The file of a journal, locked for as long as this lives.
+/// The file of a journal, locked as long as this lives.
 #[derive(Debug)]
 pub struct JournalFile {
     paths: JournalPaths,
@@ -64,10 +64,10 @@ pub struct JournalFile {
 }
 
 impl JournalFile {
-    /// Creates one, and makes its name durable.
+    /// Creates the file, and makes its name durable.
     ///
     /// # Errors
-    /// The name is taken; or the system's error.
+    /// The name is taken, or the system's error.
     pub fn create(paths: &JournalPaths) -> Result<Self, RefreshError> {
         let path = paths.path();
         match create_own(&paths.folder, &paths.journal) {
@@ -79,32 +79,32 @@ impl JournalFile {
         }
     }
 
-    /// Opens the one that is there, if there is one.
+    /// Opens the file if it exists.
     ///
     /// # Errors
-    /// It may not be our own, or another run has it; or the system's error.
+    /// The file may not be our own, another run uses it, or the system's error.
     pub fn open(paths: &JournalPaths) -> Result<Option<Self>, RefreshError> {
         let file = open_own(&paths.folder, &paths.journal)?;
         Ok(file.map(|file| Self { paths: paths.clone(), file }))
     }
 
-    /// Its path.
+    /// The file's path.
     pub fn path(&self) -> PathBuf {
         self.paths.path()
     }
 
-    /// When it was written last.
+    /// When the file was last written.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     pub fn modified(&self) -> io::Result<SystemTime> {
         self.file.metadata()?.modified()
     }
 
-    /// The boot in which it was last resumed: empty if that one was unknown, `None` if it never was.
+    /// The boot in which the refresh was last resumed: empty if that boot was unknown, `None` if it was never resumed.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     pub fn resumed_in(&self) -> io::Result<Option<String>> {
         let mut boot = vec![0; BOOT_BYTES_MAX];
         match fgetxattr(&self.file, RESUMED_IN, &mut boot[..]) {
@@ -112,14 +112,14 @@ impl JournalFile {
                 boot.truncate(length);
                 Ok(Some(String::from_utf8_lossy(&boot).into_owned()))
             }
-            // Where there are no attributes, none was set.
+            // Without support for attributes, none was set.
             Err(Errno::NODATA | Errno::NOTSUP) => Ok(None),
             Err(errno) => Err(errno.into()),
         }
     }
 
-    /// Notes durably in which boot it is resumed: what is saved and restored from now on can be torn only by
-    /// a loss of power after it.
+    /// Notes durably the boot in which the refresh is resumed. Only a loss of power after this can tear what
+    /// is saved and restored from now on.
     ///
     /// # Errors
     /// The system's error, or the file system keeps no attributes: then nothing may be written to the store.
@@ -131,15 +131,15 @@ impl JournalFile {
             .map_err(RefreshError::journal("write to"))
     }
 
-    /// Where it is, and what is found torn is kept.
+    /// The paths of the journal and of the torn data.
     pub(crate) fn paths(&self) -> &JournalPaths {
         &self.paths
     }
 
-    /// Removes it durably: one that came back after a cut would describe an outdated state.
+    /// Removes the file durably: a journal that came back after a cut would describe an outdated state.
     ///
     /// # Errors
-    /// The system's error, or its name belongs to another file now.
+    /// The system's error, or the file's name now belongs to another file.
     pub fn remove(self) -> Result<(), RefreshError> {
         let Self { paths: JournalPaths { folder, journal, .. }, file } = &self;
         let look = |error: Errno| RefreshError::journal("remove")(error.into());
@@ -180,12 +180,12 @@ pub(crate) fn create_own(folder: &Folder, name: &OsStr) -> io::Result<File> {
     Ok(file)
 }
 
-/// Opens a file of that name that must be our own, and locks it.
+/// Opens the file of this name, which must be our own, and locks it.
 pub(crate) fn open_own(folder: &Folder, name: &OsStr) -> Result<Option<File>, RefreshError> {
     let path = || folder.path().join(name);
     let refused = |reason: String| RefreshError::NotOurs { path: path(), reason };
     let system = |errno: Errno| RefreshError::journal("open")(errno.into());
-    // Checked before it is opened: opening a device or a pipe may have effects.
+    // The file is checked before it is opened, because opening a device or a pipe may have effects.
     let path_stat = match folder.open_file(name, OFlags::PATH, Mode::empty()) {
         Err(Errno::NOENT) => return Ok(None),
         Err(Errno::XDEV) => return Err(refused(wording::MOUNT_POINT.to_owned())),
@@ -203,7 +203,7 @@ pub(crate) fn open_own(folder: &Folder, name: &OsStr) -> Result<Option<File>, Re
     }
 }
 
-/// Whether only this user can have written it.
+/// Checks that only this user can have written the file.
 fn check_own(stat: &Stat) -> Result<(), String> {
     let (owner, own) = (stat.st_uid, geteuid().as_raw());
     match FileType::from_raw_mode(stat.st_mode) {
@@ -226,13 +226,13 @@ fn check_own(stat: &Stat) -> Result<(), String> {
     Ok(())
 }
 
-/// No component may be a link of any kind, lead up, or lie on another file system.
+/// No part of a path may be a link of any kind, lead up, or lie on another file system.
 const STAY: ResolveFlags = ResolveFlags::BENEATH
     .union(ResolveFlags::NO_SYMLINKS)
     .union(ResolveFlags::NO_MAGICLINKS)
     .union(ResolveFlags::NO_XDEV);
 
-/// A folder that stays the same one even if its path changes.
+/// A folder that stays the same even if its path changes.
 #[derive(Clone, Debug)]
 pub struct Folder {
     fd: Arc<OwnedFd>,
@@ -240,10 +240,10 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Opens the folder that its caller has named.
+    /// Opens the folder that the caller has named.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     pub fn open(path: &Path) -> std::io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let named = if path.as_os_str().is_empty() { Path::new(".") } else { path };
@@ -251,14 +251,14 @@ impl Folder {
         Ok(Self { fd: Arc::new(fd), path: path.to_owned() })
     }
 
-    /// The path by which it was opened.
+    /// The path by which the folder was opened.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Opens a file beneath it.
+    /// Opens a file below the folder.
     pub(crate) fn open_file(&self, name: &OsStr, flags: OFlags, mode: Mode) -> rustix::io::Result<OwnedFd> {
-        // With O_PATH nothing but these is allowed.
+        // O_PATH allows no flags but these.
         let more = if flags.contains(OFlags::PATH) { OFlags::empty() } else { OFlags::NOCTTY };
         openat2(&*self.fd, name, flags | more | OFlags::NOFOLLOW | OFlags::CLOEXEC, mode, STAY)
     }
@@ -267,7 +267,7 @@ impl Folder {
         unlinkat(&*self.fd, name, AtFlags::empty())
     }
 
-    /// Makes names in it durable.
+    /// Makes names in the folder durable.
     pub(crate) fn sync(&self) -> rustix::io::Result<()> {
         fsync(&*self.fd)
     }

@@ -1,18 +1,18 @@
 //! Rewrites data in place without loss.
 //!
-//! Flash that has held its data for long reads slowly; rewritten it reads as fast as ever. [`Refresh`] does
-//! that over a [`BlockStore`](likenew_core::drive::BlockStore), chunk by chunk, one write each, so that
-//! a kill or a loss of power at any point costs no byte, and an interrupted refresh can be resumed
+//! Flash that has held its data for long reads slowly; rewritten data reads as fast as ever. [`Refresh`]
+//! rewrites a [`BlockStore`](likenew_core::drive::BlockStore) chunk by chunk, with one write each. A kill or
+//! a loss of power at any point loses no byte, and an interrupted refresh can be resumed
 //! ([`InspectedRefresh`]).
 //!
 //! **The order.** A chunk is read, its bytes are made durable in a [`Journal`] on other blocks, and only then
-//! is it written. The journal keeps two chunks in turn; before the first of them is overwritten the store is
-//! flushed and both are read back. So at any moment at most two chunks are *in flight*, and the journal holds
-//! both of them.
+//! is the chunk written. The journal keeps two chunks in turn. Before the first is overwritten, the store is
+//! flushed and both are read back. So at most two chunks are *in flight* at any moment, and the journal holds
+//! both.
 //!
-//! **After a power cut** only sectors of chunks in flight are ever restored. The bytes that were being
-//! written are the bytes that were there, so a sector that differs was torn by the cut, or another program
-//! has written to it since. Three things distinguish these, and one makes sure:
+//! **After a power cut** only sectors of chunks in flight are ever restored. A refresh writes the bytes that
+//! were there before, so a sector that differs was torn by the cut, or another program has written to it
+//! since. Three things distinguish these cases, and a fourth makes sure:
 //! - *Witnesses*: the places where a file system, a volume or a partition table leaves its mark when it is
 //!   used, and places all over the store, are never rewritten. If they have changed, the store was in use:
 //!   nothing is written.
@@ -44,11 +44,11 @@
 //! # }
 //! ```
 //!
-//! [`RefreshSession`] does all of that with files: it makes the journal, resumes from one that must be our
-//! own, and removes it at the end.
+//! [`RefreshSession`] does all of that with files: it creates the journal, resumes from a journal that must
+//! be our own, and removes it at the end.
 //!
-//! This crate knows no device, no clock and no simulator; the code that opens the store makes sure that no
-//! other program uses it.
+//! This crate knows no device, clock or simulator. The code that opens the store makes sure that no other
+//! program uses it.
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests make files"))]
 

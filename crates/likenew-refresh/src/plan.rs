@@ -1,4 +1,4 @@
-//! The plan at the beginning of a journal: what is rewritten, where, and how.
+//! The plan at the beginning of a journal: what is rewritten, on which store, and how.
 
 use std::ops::Range;
 
@@ -11,26 +11,26 @@ use crate::ranges::{RANGES_MAX, Ranges, fingerprint, witnesses};
 use crate::record::BLOCK;
 use crate::wording;
 
-/// Chunks as long as the units in which SD cards want to be written, long enough that making a journal
-/// durable costs little beside them, and short enough that a stop comes within a second.
+/// As long as the units in which SD cards prefer writes. Making a journal durable costs little in comparison,
+/// and a stop still comes within a second.
 pub const CHUNK_BYTES_DEFAULT: u32 = 4 << 20;
 
-/// Longer chunks are refused: three of them are in memory when a refresh is resumed.
+/// Longest chunk: three chunks are in memory when a refresh is resumed.
 pub const CHUNK_BYTES_MAX: u32 = 64 << 20;
 
-/// A store is written in blocks of this at most.
+/// Longest block of a store.
 const STORE_BLOCK_MAX: u32 = 64 << 10;
-/// Bytes of a name or a note, at most.
+/// Most bytes of a name or a note.
 const TEXT_BYTES_MAX: usize = 64 << 10;
-/// Bytes of a plan, at most.
+/// Most bytes of a plan.
 pub(crate) const PLAN_BYTES_MAX: u64 = 64 << 20;
 
-/// What is known of a store without its journal; the journal must agree.
+/// What is known of a store without its journal. The journal must agree with it.
 #[derive(Clone, Copy, Debug)]
 pub struct StoreFacts<'a> {
     /// The identity of the store.
     pub identity: &'a str,
-    /// Places beyond the usual ones that are not rewritten, as in [`Task::marks`].
+    /// Further places that are not rewritten, as in [`Task::marks`].
     pub marks: &'a [Range<u64>],
 }
 
@@ -44,20 +44,20 @@ impl<'a> From<&'a str> for StoreFacts<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
-    /// Bytes that are read, saved and written at once: a power of two, 4096 at least.
+    /// Bytes that are read, saved and written at once: a power of two, at least 4096.
     pub chunk_bytes: u32,
-    /// Whether chunks of zeros alone are left as they are, since writing them would give flash to what may have none.
+    /// Whether chunks of only zeros are left unwritten, because writing them could allocate flash that was free.
     pub skips_zeros: bool,
-    /// Whether what was written is read back.
+    /// Whether written data is read back.
     pub verify: Verify,
 }
 
-/// Whether what was written is read back through the store once it is flushed.
+/// Whether written data is read back through the store after a flush.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verify {
-    /// All of it, while the journal still holds it. A sample would release journal bytes that were never
-    /// checked, and data just written is read fast.
+    /// All written data is read back while the journal still holds it. A sample would release bytes from the
+    /// journal that were never checked, and data just written reads fast.
     All,
     /// No check.
     Off,
@@ -86,11 +86,11 @@ pub(crate) struct Plan {
 /// What to refresh: set once, and kept in the journal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Task {
-    /// The identity of the store, such as the serial number of its drive. A refresh resumes only on the same.
+    /// The identity of the store, such as its drive's serial number. A refresh resumes only on the same store.
     pub identity: String,
     /// Anything else needed to resume.
     pub note: String,
-    /// What to rewrite: ascending, in whole blocks, none twice. What is not in use is better left out.
+    /// What to rewrite: ascending, in whole blocks, without overlaps. Leave out what is not in use.
     pub ranges: Vec<Range<u64>>,
     /// Further places that change whenever the store is used, such as the first MiB of each partition of a
     /// whole drive. They are not rewritten.
@@ -121,10 +121,10 @@ impl Plan {
         Ok(plan)
     }
 
-    /// What is rewritten and what is not, if the plan is consistent.
+    /// What is rewritten and what is never rewritten, if the plan is consistent.
     ///
     /// # Errors
-    /// Why it is not: a sentence without a full stop.
+    /// Why the plan is inconsistent: a sentence without a full stop.
     pub(crate) fn validate(&self) -> Result<(Ranges, Ranges), String> {
         let Self { bytes, block, settings: Settings { chunk_bytes, .. }, .. } = *self;
         if !block.is_power_of_two()
@@ -154,8 +154,8 @@ impl Plan {
         Ok((ranges, witnesses))
     }
 
-    /// The head of a journal: a line for people, a line with length and hash, the plan as JSON, zeros up to a
-    /// whole block.
+    /// The head of a journal: a line for people, a line with length and hash, the plan as JSON, and zeros up
+    /// to a whole block.
     pub(crate) fn encode(&self) -> Vec<u8> {
         let json = serde_json::to_vec(self).expect("numbers and texts are JSON");
         let mut head = format!("{TITLE}{VERSION}\n{:010} {:016x}\n", json.len(), hash(&json)).into_bytes();
@@ -164,11 +164,11 @@ impl Plan {
         head
     }
 
-    /// The plan at the head of a journal of `bytes` bytes, that hash, and the length of the head; `read`
-    /// gives the first so many bytes.
+    /// Reads the head of a journal of `bytes` bytes, and returns its plan, the plan's hash and the head's
+    /// length. `read` returns this many bytes from the journal's beginning.
     ///
     /// # Errors
-    /// It is not our journal, or is damaged.
+    /// The file is not our journal, or is damaged.
     pub(crate) fn decode(
         bytes: u64,
         mut read: impl FnMut(usize) -> Result<Vec<u8>, RefreshError>,

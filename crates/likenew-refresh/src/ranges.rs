@@ -1,9 +1,9 @@
-//! Which bytes are to be rewritten: whole blocks, ordered by address, none twice. And witnesses: places that
-//! are never rewritten, so a change in them shows that the store was in use.
+//! Ranges of bytes to rewrite: whole blocks, ordered by address, without overlaps. And witnesses: places that
+//! are never rewritten, so that a change in them shows that the store was in use.
 //!
-//! Witnesses are where partition tables, volumes and file systems leave a mark when they are used, at both
-//! ends, and evenly all over. They keep their old data; places that are used often are rewritten by that
-//! anyway.
+//! Witnesses are at both ends, evenly spread over the store, and where partition tables, volumes and file
+//! systems leave a mark when used. Witnesses keep their old data; those that are often used are rewritten by
+//! that anyway.
 
 use std::io;
 use std::ops::Range;
@@ -14,19 +14,19 @@ use twox_hash::XxHash3_64;
 use super::error::RefreshError;
 use super::wording;
 
-/// Ranges of bytes in ascending order that do not overlap, none of them empty.
+/// Non-empty ranges of bytes in ascending order, without overlaps.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ranges(Vec<Range<u64>>);
 
-/// Ranges in a journal, at most.
+/// Most ranges in a journal.
 pub(crate) const RANGES_MAX: usize = 1 << 18;
 
 impl Ranges {
-    /// These ranges of a store of `bytes` bytes in blocks of `block`; adjacent ones are joined.
+    /// These ranges of a store of `bytes` bytes in blocks of `block`, with adjacent ranges joined.
     ///
     /// # Errors
-    /// One is empty, reaches beyond the end, is not in whole blocks, or begins before the one in front of it
-    /// ends; or there are too many.
+    /// A range is empty, reaches beyond the end, is not in whole blocks, or begins before the previous range
+    /// ends; or there are too many ranges.
     pub fn new(ranges: &[Range<u64>], bytes: u64, block: u32) -> Result<Self, RefreshError> {
         let block = u64::from(block);
         let mut kept: Vec<Range<u64>> = Vec::new();
@@ -54,7 +54,7 @@ impl Ranges {
         Ok(Self(kept))
     }
 
-    /// The union of any ranges, each grown to whole blocks and cut off at `bytes`.
+    /// The union of any ranges, each extended to whole blocks and cut off at `bytes`.
     pub fn union(mut ranges: Vec<Range<u64>>, bytes: u64, block: u32) -> Self {
         let block = u64::from(block);
         for range in &mut ranges {
@@ -73,7 +73,7 @@ impl Ranges {
         Self(kept)
     }
 
-    /// These without those, such as ranges that are not in use.
+    /// These ranges without `others`, such as ranges that are not in use.
     #[must_use]
     pub fn subtract(&self, others: &Self) -> Self {
         let (mut kept, mut others) = (Vec::new(), others.0.iter().peekable());
@@ -97,23 +97,23 @@ impl Ranges {
         Self(kept)
     }
 
-    /// From the lowest address up.
+    /// The ranges in ascending order.
     pub fn as_slice(&self) -> &[Range<u64>] {
         &self.0
     }
 
-    /// Bytes of all of them.
+    /// Their bytes.
     pub fn bytes(&self) -> u64 {
         self.0.iter().map(|range| range.end - range.start).sum()
     }
 
-    /// Bytes of them before `offset`.
+    /// Their bytes before `offset`.
     pub fn bytes_before(&self, offset: u64) -> u64 {
         self.0.iter().map(|range| range.end.min(offset).saturating_sub(range.start)).sum()
     }
 
-    /// The first chunk that begins at `from` or behind it. Chunks end at multiples of `chunk` bytes of the
-    /// store and where their range ends.
+    /// The first chunk that begins at or after `from`. Chunks end at multiples of `chunk` bytes of the store,
+    /// and at the end of their range.
     pub(crate) fn chunk_from(&self, from: u64, chunk: u32) -> Option<Range<u64>> {
         let index = self.0.partition_point(|range| range.end <= from);
         let range = self.0.get(index)?;
@@ -122,7 +122,7 @@ impl Ranges {
         Some(start..end.min(range.end))
     }
 
-    /// Whether that is one of the chunks, as a whole.
+    /// Whether `place` is exactly one of the chunks.
     pub(crate) fn has_chunk(&self, place: &Range<u64>, chunk: u32) -> bool {
         let begins = self.0.binary_search_by_key(&place.start, |range| range.start).is_ok();
         (begins || place.start.is_multiple_of(u64::from(chunk)))
@@ -130,23 +130,24 @@ impl Ranges {
     }
 }
 
-/// A store shorter than this has none: half of a small file would be witnesses.
+/// A shorter store has only the witnesses of its marks: otherwise half of a small file would be witnesses.
 const STORE_BYTES_MIN: u64 = 1 << 20;
-/// Both ends: partition tables, boot sectors, superblocks, the headers of volumes; of files, the page in
-/// which databases count changes.
+/// Bytes of a witness at each end. It covers partition tables, boot sectors, superblocks and headers of
+/// volumes, and in files the page in which databases count changes.
 const ENDS_BYTES: u64 = 1 << 20;
-/// Limit of a single place, as a share of the store.
+/// Longest witness: one part in this many of the store's bytes.
 const SHARE: u64 = 256;
-/// Evenly spaced places at most, one in each MiB of small stores, of this length.
+/// Most evenly spaced witnesses. Small stores have one in each MiB.
 const SPOTS_MAX: u64 = 32;
+/// Bytes of an evenly spaced witness.
 const SPOT_BYTES: u64 = 4096;
 
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
 
-/// Places of marks beyond the first MiB: checkpoints of f2fs and the inside of LUKS1 (2 MiB), LUKS2 (16 MiB);
-/// copies of btrfs's superblock (64 MiB, 256 GiB); the file table of NTFS (3 GiB) (kernel documentation of
-/// f2fs and btrfs, cryptsetup's FAQ, mkntfs).
+/// Marks beyond the first MiB: checkpoints of f2fs and the inside of LUKS1 (2 MiB), LUKS2 (16 MiB); copies of
+/// btrfs's superblock (64 MiB, 256 GiB); the file table of NTFS (3 GiB) (kernel documentation of f2fs and
+/// btrfs, cryptsetup's FAQ, mkntfs).
 const MARK_RANGES: [Range<u64>; 5] = [
     2 * MIB..4 * MIB + 64 * 1024,
     16 * MIB..16 * MIB + 128 * 1024,
@@ -155,7 +156,7 @@ const MARK_RANGES: [Range<u64>; 5] = [
     256 * GIB..256 * GIB + 4096,
 ];
 
-/// Of a store of so many bytes, with `marks` as further places.
+/// The witnesses of a store of `bytes` bytes, including `marks`.
 pub(crate) fn witnesses(bytes: u64, block: u32, marks: &[Range<u64>]) -> Ranges {
     let mut places = marks.to_vec();
     if bytes >= STORE_BYTES_MIN {
@@ -172,10 +173,10 @@ pub(crate) fn witnesses(bytes: u64, block: u32, marks: &[Range<u64>]) -> Ranges 
     Ranges::union(places, bytes, block)
 }
 
-/// A hash (XXH3) over all of them.
+/// A hash (XXH3) over the content of all witnesses.
 ///
 /// # Errors
-/// One cannot be read.
+/// A witness cannot be read.
 pub(crate) fn fingerprint(
     witnesses: &Ranges,
     store: &mut impl BlockStore,

@@ -1,28 +1,28 @@
-//! One saved piece in a file: a block that says what it is, followed by its bytes; and memory for a chunk
-//! with that block in front, so that both go to the journal in one write and neither is copied.
+//! Records: a saved piece in a file is a block that describes it, followed by its bytes. A buffer in memory
+//! has the block in front of a chunk, so that both go to the journal in one write without a copy.
 
 use std::ops::Range;
 
 use twox_hash::XxHash3_64;
 
-/// Records begin at multiples of this, and their bytes that far behind.
+/// Records begin at multiples of this, and their bytes this far after.
 pub(crate) const BLOCK: usize = 4096;
 
 const MAGIC: [u8; 8] = *b"LN-saved";
-/// Bytes of a record's block that are hashed; the hash itself follows them.
+/// Bytes of a record's block that are hashed; the hash follows them.
 const HASHED_BYTES: usize = 56;
 
-/// The header of a piece.
+/// The header of a saved piece.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Record {
-    /// The hash of the plan that it belongs to.
+    /// The hash of the journal's plan.
     pub(crate) journal: u64,
-    /// Grows by one from record to record.
+    /// Number of the record, one more than that of the record before.
     pub(crate) turn: u64,
     pub(crate) kind: Kind,
-    /// Where its bytes are from. Of [`Kind::Committed`]: nothing, at the first byte that is not dealt with.
+    /// Where its bytes are from. For [`Kind::Committed`] it is empty, at the first byte that is not done.
     pub(crate) range: Range<u64>,
-    /// Over the bytes, this place, turn and journal.
+    /// A hash over the bytes, `range`, `turn` and `journal`.
     pub(crate) hash: u64,
 }
 
@@ -31,26 +31,26 @@ pub(crate) struct Record {
 pub(crate) enum Kind {
     /// The bytes of a chunk that is about to be written.
     Chunk,
-    /// Everything before its place is durable.
+    /// Everything before `range` is durable.
     Committed,
     /// The previous data at a place that was restored.
     Original,
 }
 
 impl Record {
-    /// Of these bytes.
+    /// A record of these bytes.
     pub(crate) fn new(journal: u64, turn: u64, kind: Kind, range: Range<u64>, bytes: &[u8]) -> Self {
         let mut record = Self { journal, turn, kind, range, hash: 0 };
         record.hash = record.hash_of(bytes);
         record
     }
 
-    /// Bytes behind the block.
+    /// Bytes after the block.
     pub(crate) fn length(&self) -> u64 {
         self.range.end - self.range.start
     }
 
-    /// What its hash is if these are its bytes.
+    /// Its hash if these are its bytes.
     pub(crate) fn hash_of(&self, bytes: &[u8]) -> u64 {
         let Self { journal, turn, ref range, .. } = *self;
         let mut belongs = [0; 32];
@@ -60,8 +60,8 @@ impl Record {
         XxHash3_64::oneshot_with_seed(XxHash3_64::oneshot(&belongs), bytes)
     }
 
-    /// Writes the block: magic, kind, journal, turn, start, end, hash of the bytes, hash of all these;
-    /// little-endian, then zeros.
+    /// Writes the block: magic, kind, journal, turn, start, end, hash of the bytes, and hash of all these,
+    /// little-endian, followed by zeros.
     pub(crate) fn encode(&self, block: &mut [u8]) {
         let kind = match self.kind {
             Kind::Chunk => 1,
@@ -78,7 +78,7 @@ impl Record {
         block[HASHED_BYTES..HASHED_BYTES + 8].copy_from_slice(&hash.to_le_bytes());
     }
 
-    /// The contents of a block, if it is intact.
+    /// The record in a block, if the block is intact.
     pub(crate) fn decode(block: &[u8]) -> Option<Self> {
         let value = |index: usize| {
             let bytes = block.get(index * 8..index * 8 + 8)?;
@@ -101,7 +101,7 @@ impl Record {
     }
 }
 
-/// The bytes of the chunk begin at a multiple of 4096, as direct I/O wants it.
+/// A record's block and its chunk. The chunk begins at a multiple of 4096, as direct I/O requires.
 #[derive(Debug)]
 pub(crate) struct ChunkBuffer {
     bytes: Vec<u8>,
@@ -115,17 +115,17 @@ impl ChunkBuffer {
         Self { bytes, start }
     }
 
-    /// The block in front.
+    /// The block before the chunk.
     pub(crate) fn block(&mut self) -> &mut [u8] {
         &mut self.bytes[self.start..][..BLOCK]
     }
 
-    /// So many bytes of the chunk.
+    /// The first `length` bytes of the chunk.
     pub(crate) fn chunk(&mut self, length: u64) -> &mut [u8] {
         &mut self.bytes[self.start + BLOCK..][..length as usize]
     }
 
-    /// Both.
+    /// The block and the first `length` bytes of the chunk.
     pub(crate) fn all(&self, length: u64) -> &[u8] {
         &self.bytes[self.start..][..BLOCK + length as usize]
     }

@@ -1,4 +1,4 @@
-//! The rewriting itself, chunk by chunk.
+//! Rewrites a store chunk by chunk.
 
 use std::io;
 use std::ops::Range;
@@ -11,12 +11,12 @@ use crate::journal::{Journal, SLOTS};
 use crate::plan::{Plan, Task, Verify};
 use crate::record::{ChunkBuffer, Kind, Record};
 
-/// Bytes that are read before the next check whether another program waits. Chosen: even a drive that reads 1
-/// MB/s is checked every second.
+/// Bytes to read before checking again whether another program waits. Chosen: even a drive that reads 1 MB/s
+/// is checked every second.
 const READ_BYTES: usize = 1 << 20;
 
-/// A refresh under way. It advances step by step, and can be stopped between two steps. One that was dropped,
-/// killed or cut off by a loss of power is resumed with [`InspectedRefresh`](crate::InspectedRefresh).
+/// A refresh under way. It advances step by step, and can be stopped between two steps.
+/// [`InspectedRefresh`](crate::InspectedRefresh) resumes a refresh that was dropped, killed or cut off by a loss of power.
 #[derive(Debug)]
 pub struct Refresh<S, F> {
     store: S,
@@ -24,9 +24,9 @@ pub struct Refresh<S, F> {
     buffer: ChunkBuffer,
     /// The first byte that is not done.
     at: u64,
-    /// Of the last record.
+    /// The turn of the last record.
     turn: u64,
-    /// Chunks that were written and may not be durable, the older first.
+    /// Chunks that were written and may not be durable, oldest first.
     in_flight: Vec<Record>,
     is_committed: bool,
     has_failed: bool,
@@ -34,31 +34,31 @@ pub struct Refresh<S, F> {
     zero_bytes: u64,
 }
 
-/// What a step has done.
+/// What a step did.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// These bytes were written again.
+    /// These bytes were rewritten.
     Written(Range<u64>),
-    /// These are zeros, and were left as they are.
+    /// These bytes are zeros, and were left unwritten.
     Zeros(Range<u64>),
 }
 
 /// The progress of a refresh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// Bytes that are done, by earlier runs, too.
+    /// Bytes that are done, including by earlier runs.
     pub done_bytes: u64,
-    /// Bytes to do in all.
+    /// Bytes to do in total.
     pub all_bytes: u64,
-    /// Bytes that this run has written to the store.
+    /// Bytes that this run wrote to the store.
     pub written_bytes: u64,
-    /// Bytes of zeros that this run has left as they are.
+    /// Bytes of zeros that this run left unwritten.
     pub zero_bytes: u64,
 }
 
 impl<S: BlockStore, F: DurableFile> Refresh<S, F> {
-    /// Begins a refresh of `store` with an empty `file` for its journal, which is on other blocks. Nothing is
-    /// written to the store yet.
+    /// Begins a refresh of `store`, with an empty `file` on other blocks for its journal. Nothing is written
+    /// to the store yet.
     ///
     /// The caller makes sure that no other program uses the store until the refresh has ended.
     ///
@@ -71,7 +71,7 @@ impl<S: BlockStore, F: DurableFile> Refresh<S, F> {
         Ok(Self::at(store, journal, first, 0))
     }
 
-    /// From `at` on, with that as the turn of the newest record.
+    /// A refresh that continues at byte `at`, after a record with this turn.
     pub(crate) fn at(store: S, journal: Journal<F>, at: u64, turn: u64) -> Self {
         let buffer = ChunkBuffer::new(journal.plan().settings.chunk_bytes);
         Self {
@@ -88,10 +88,10 @@ impl<S: BlockStore, F: DurableFile> Refresh<S, F> {
         }
     }
 
-    /// Does the next chunk; none when all are done and durable, and the journal may be removed.
+    /// Rewrites the next chunk. Returns `None` when all chunks are done and durable, and the journal may be removed.
     ///
     /// # Errors
-    /// The store or the file failed. Nothing further is written; the journal keeps what is in flight.
+    /// The store or the file failed. Nothing more is written; the journal keeps the chunks in flight.
     ///
     /// # Panics
     /// After an error.
@@ -99,10 +99,10 @@ impl<S: BlockStore, F: DurableFile> Refresh<S, F> {
         self.with_guard(Self::next)
     }
 
-    /// Ends it for now: all that was written is durable and read back, and the journal says how far it came.
+    /// Ends the refresh for now: everything written is durable and read back, and the journal has the progress.
     ///
     /// # Errors
-    /// As [`Refresh::step`].
+    /// As for [`Refresh::step`].
     pub fn stop(&mut self) -> Result<(), RefreshError> {
         self.with_guard(Self::commit)
     }
@@ -123,17 +123,17 @@ impl<S: BlockStore, F: DurableFile> Refresh<S, F> {
         }
     }
 
-    /// Its journal.
+    /// The refresh's journal.
     pub fn journal(&self) -> &Journal<F> {
         &self.journal
     }
 
-    /// The store, for queries between steps, such as for its temperature.
+    /// The store, for queries between steps, such as its temperature.
     pub fn store(&mut self) -> &mut S {
         &mut self.store
     }
 
-    /// After an error nothing is written any more: the next record would take the place of a chunk that may be missing.
+    /// Ensures that nothing is written after an error: the next record would replace a chunk that the store may lack.
     fn with_guard<T>(
         &mut self,
         act: impl FnOnce(&mut Self) -> Result<T, RefreshError>,
@@ -155,7 +155,7 @@ impl<S: BlockStore, F: DurableFile> Refresh<S, F> {
         };
         let length = place.end - place.start;
         if !self.read(&place)? {
-            // Nothing of it was written, so a waiting program gets the existing data.
+            // No part of the chunk was written, so a waiting program finds the existing data.
             self.commit()?;
             return Err(RefreshError::Wanted);
         }
@@ -168,8 +168,7 @@ impl<S: BlockStore, F: DurableFile> Refresh<S, F> {
         Ok(Some(Step::Written(place)))
     }
 
-    /// Reads a chunk in parts, and checks before each whether another program waits for the store: then it
-    /// stops.
+    /// Reads a chunk in parts, and returns `false` as soon as another program waits for the store.
     fn read(&mut self, place: &Range<u64>) -> Result<bool, RefreshError> {
         let length = place.end - place.start;
         let mut parts = self.buffer.chunk(length).chunks_mut(READ_BYTES);
@@ -186,15 +185,15 @@ impl<S: BlockStore, F: DurableFile> Refresh<S, F> {
             Ok(is_read) => Ok(is_read),
             Err(None) => Ok(false),
             Err(Some(error)) => {
-                // The previous chunk is not at fault for its neighbor; all that is left to do is to save what
-                // can be read.
+                // The previous chunks are not to blame for this one. Saving what can be read is all that is
+                // left to do.
                 self.verify_chunk()?;
                 Err(RefreshError::read(place.start, length)(error))
             }
         }
     }
 
-    /// Saves the chunk that the buffer holds and writes it.
+    /// Saves the chunk in the buffer, then writes it.
     fn write(&mut self, range: Range<u64>) -> Result<(), RefreshError> {
         let length = range.end - range.start;
         self.turn += 1;
@@ -204,8 +203,8 @@ impl<S: BlockStore, F: DurableFile> Refresh<S, F> {
         self.journal.write(&record, &mut self.buffer)?;
         match self.store.write_at(range.start, self.buffer.chunk(length)) {
             Err(busy) if busy.kind() == io::ErrorKind::ResourceBusy => {
-                // None of it was written, and the next user of the store may write there: it must never be
-                // restored.
+                // No part of the chunk was written, and the next user of the store may write there, so the
+                // saved chunk must never be restored.
                 self.at = range.start;
                 self.commit()?;
                 return Err(RefreshError::Wanted);
@@ -228,7 +227,7 @@ impl<S: BlockStore, F: DurableFile> Refresh<S, F> {
         Ok(())
     }
 
-    /// Makes what is in flight durable, and reads it back.
+    /// Makes chunks in flight durable, and reads them back.
     pub(crate) fn verify_chunk(&mut self) -> Result<(), RefreshError> {
         if self.in_flight.is_empty() {
             return Ok(());
@@ -267,6 +266,6 @@ impl<S: BlockStore, F: DurableFile> Refresh<S, F> {
 
 /// Whether all bytes are zero.
 fn is_zero(bytes: &[u8]) -> bool {
-    // Ored together block by block, so that the compiler uses wide registers and data ends the search early.
+    // The bytes of a block are combined, so that the compiler uses wide registers; a block with data ends the search early.
     bytes.chunks(4096).all(|block| block.iter().fold(0, |bits, byte| bits | byte) == 0)
 }

@@ -1,5 +1,5 @@
-//! Resuming after an interruption: what the journal and the store say together, and what may be done about
-//! it.
+//! Resumes an interrupted refresh. It checks what the journal and the store say together, and which chunks
+//! may be restored.
 
 use std::ops::Range;
 
@@ -15,7 +15,7 @@ use crate::refresh::Refresh;
 use crate::salvage_file::append;
 use crate::wording;
 
-/// An interrupted refresh that was inspected. Nothing has been written yet.
+/// An interrupted refresh that was inspected; nothing has been written yet.
 #[derive(Debug)]
 pub struct InspectedRefresh<S, F> {
     store: S,
@@ -27,7 +27,7 @@ pub struct InspectedRefresh<S, F> {
     owner_confirmed: bool,
 }
 
-/// A chunk that may have been under way.
+/// A chunk that may have been in flight.
 #[derive(Debug)]
 struct InFlight {
     record: Record,
@@ -35,24 +35,24 @@ struct InFlight {
     differences: Vec<Difference>,
 }
 
-/// Blocks of a chunk in flight that differ from what was saved of them.
+/// Blocks of a chunk in flight that differ from the saved data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// Where.
+    /// Their place on the store.
     pub range: Range<u64>,
     /// Whether they can be read at all.
     pub is_readable: bool,
 }
 
-/// Blocks of a chunk that a loss of power may tear without suspicion, however short the chunk.
+/// Blocks that a loss of power may tear without suspicion in any chunk, however short.
 const TORN_BLOCKS: u64 = 8;
 
 impl<S: BlockStore, F: DurableFile> InspectedRefresh<S, F> {
-    /// Inspects the journal in `file` and the `store` with its `known` facts, and writes nothing.
+    /// Compares the journal in `file` with the `store` and the facts `known` of it, without writing anything.
     ///
     /// # Errors
-    /// It is not a journal, or another's, or damaged; the refresh was finished; or the store was written to
-    /// since.
+    /// The file is not a journal, is another store's, or is damaged; the refresh was finished; or another
+    /// program has written to the store since.
     pub fn inspect<'a>(
         mut store: S,
         file: F,
@@ -66,7 +66,7 @@ impl<S: BlockStore, F: DurableFile> InspectedRefresh<S, F> {
         if of_journal != of_store {
             return Err(RefreshError::OtherStore { journal: of_journal, store: of_store });
         }
-        // A journal may name more of them, which only keeps more from being written, and none less.
+        // A journal may list more witnesses, so that less is written, but never fewer.
         if !witnesses(plan.bytes, plan.block, marks).subtract(journal.witnesses()).as_slice().is_empty() {
             return Err(RefreshError::OtherWitnesses);
         }
@@ -97,7 +97,7 @@ impl<S: BlockStore, F: DurableFile> InspectedRefresh<S, F> {
         inspected.check_witnesses()
     }
 
-    /// Its task.
+    /// The refresh's journal.
     pub fn journal(&self) -> &Journal<F> {
         &self.journal
     }
@@ -107,19 +107,19 @@ impl<S: BlockStore, F: DurableFile> InspectedRefresh<S, F> {
         &mut self.store
     }
 
-    /// The chunks that may have been under way. They will be written again from the journal, and nothing else will.
+    /// Chunks that may have been in flight. Only these are written again from the journal.
     pub fn in_flight(&self) -> impl Iterator<Item = Range<u64>> {
         self.in_flight.iter().map(|chunk| chunk.record.range.clone())
     }
 
-    /// Where they differ from what was saved: torn by the cut, or written by another program where there is
-    /// no witness.
+    /// Where these chunks differ from the saved data: torn by the cut, or written by another program where
+    /// there is no witness.
     pub fn differences(&self) -> impl Iterator<Item = &Difference> {
         self.in_flight.iter().flat_map(|chunk| &chunk.differences)
     }
 
-    /// The owner confirms that nothing was written there since: every difference in a chunk in flight was
-    /// torn by the cut.
+    /// Records that the owner confirms that no program has written there since. Then the cut tore every
+    /// difference in a chunk in flight.
     #[must_use]
     pub fn with_owner_confirmation(mut self) -> Self {
         self.owner_confirmed = true;
@@ -127,11 +127,11 @@ impl<S: BlockStore, F: DurableFile> InspectedRefresh<S, F> {
     }
 
     /// Writes the chunks in flight again from the journal, and resumes. Existing data there that can be read
-    /// is appended to `salvage` first, and made durable ([`scan_saved_pieces`](crate::scan_saved_pieces)
-    /// finds it there).
+    /// is first appended to `salvage` and made durable; [`scan_saved_pieces`](crate::scan_saved_pieces) finds
+    /// it there.
     ///
     /// # Errors
-    /// More differs than a cut explains; or file or store fail, and the refresh can be resumed later.
+    /// More differs than a cut explains; or a file or the store failed, and the refresh can be resumed later.
     pub fn resume(mut self, salvage: &mut impl DurableFile) -> Result<Refresh<S, F>, RefreshError> {
         let block = u64::from(self.store.block());
         for chunk in &self.in_flight {
@@ -152,7 +152,7 @@ impl<S: BlockStore, F: DurableFile> InspectedRefresh<S, F> {
         Ok(refresh)
     }
 
-    /// Compares the store with its witnesses.
+    /// Compares the witnesses with the journal's hash of them.
     fn check_witnesses(mut self) -> Result<Self, RefreshError> {
         let fingerprint = fingerprint(self.journal.witnesses(), &mut self.store)
             .map_err(|(place, error)| RefreshError::read(place.start, place.end - place.start)(error))?;
@@ -171,7 +171,7 @@ impl<S: BlockStore, F: DurableFile> InspectedRefresh<S, F> {
 }
 
 impl InFlight {
-    /// Blocks that differ.
+    /// The number of blocks that differ.
     fn sectors(&self, block: u64) -> u64 {
         self.differences.iter().map(|Difference { range, .. }| (range.end - range.start) / block).sum()
     }
@@ -180,10 +180,10 @@ impl InFlight {
 /// What both slots say together.
 struct State {
     newest: (Record, Vec<u8>),
-    /// The one before, if its chunk may be in flight, too.
+    /// The record before it, if its chunk may be in flight, too.
     older: Option<(Record, Vec<u8>)>,
-    /// A record whose bytes are damaged: its slot was being written and its chunk was not, or it is the
-    /// journal that is damaged.
+    /// A record whose bytes are damaged: either its slot was being written, and so not yet its chunk, or the
+    /// journal was damaged later.
     doubtful: Option<Record>,
 }
 
@@ -222,13 +222,13 @@ impl State {
 
 /// Whether the records can have been written one after the other.
 fn follows(older: &Record, newest: &Record) -> bool {
-    // A chunk that was saved and then given up, as another program wanted the store, still has to be done.
+    // A chunk that was saved and then given up, because another program wanted the store, is still to be done.
     let is_given_up = newest.kind == Kind::Committed && newest.range.start == older.range.start;
     newest.turn == older.turn + 1 && (older.range.end <= newest.range.start || is_given_up)
 }
 
-/// A chunk whose saved bytes are damaged must lie there as its record says: then it was not being written,
-/// and it was the saving that was cut off.
+/// Checks that a chunk with damaged saved bytes is on the store as its record says. Then the cut came while
+/// the chunk was saved, before it was written.
 fn check_doubtful(record: &Record, store: &mut impl BlockStore) -> Result<(), RefreshError> {
     let mut bytes = vec![0; record.length() as usize];
     let read = store.read_at(record.range.start, &mut bytes);
@@ -240,7 +240,7 @@ fn check_doubtful(record: &Record, store: &mut impl BlockStore) -> Result<(), Re
     Err(RefreshError::Damaged(wording::copy_not_whole(record.range.start, record.length())))
 }
 
-/// Where the store differs from what was saved, block by block; adjacent ones of a kind as one.
+/// Where the store differs from the saved data, block by block; adjacent blocks of the same kind are joined.
 fn differences(
     record: &Record,
     original: &[u8],

@@ -1,5 +1,5 @@
-//! The file for existing data that a restored chunk replaces: most likely torn, but kept all the same. Recovers pieces from it or
-//! from a journal, even if everything else in it is damaged.
+//! The salvage file keeps existing data that a restored chunk replaces, although most likely torn. Pieces can
+//! be recovered from it or from a journal, even if everything else in the file is damaged.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -17,11 +17,11 @@ use super::plan::CHUNK_BYTES_MAX;
 use super::record::{BLOCK, Kind, Record};
 use super::wording;
 
-/// Files at most; there are never so many, as each holds what one cut has torn.
+/// Most files. Each keeps what one cut has torn, so there are never that many.
 const FILES_MAX: u32 = 1000;
 
-/// A file that is made when there is something to keep. One that is there already is left as it is, and the
-/// next number is taken.
+/// A salvage file, created when there is something to keep. An existing file is left as it is, and the next
+/// number is used.
 #[derive(Debug)]
 pub struct SalvageFile {
     paths: JournalPaths,
@@ -33,7 +33,7 @@ impl SalvageFile {
         Self { paths, file: None }
     }
 
-    /// Where it is, if there was anything to keep.
+    /// The file's path, if there was anything to keep.
     pub fn path(&self) -> Option<&Path> {
         self.file.as_ref().map(|(_, path)| &**path)
     }
@@ -50,7 +50,7 @@ impl SalvageFile {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 made => return Ok((made?, path)),
             }
-            // One of ours that was made right before a cut and holds nothing.
+            // This file of ours was created just before a cut, and is empty.
             if let Ok(Some(file)) = open_own(folder, &name)
                 && file.metadata()?.len() == 0
             {
@@ -93,7 +93,7 @@ impl From<SalvageFile> for Option<PathBuf> {
     }
 }
 
-/// Appends the data at these places to `salvage` and makes it durable.
+/// Appends the data at these places of the store to `salvage`, and makes it durable.
 pub(crate) fn append<'a>(
     places: impl Iterator<Item = &'a Range<u64>>,
     journal: u64,
@@ -117,24 +117,24 @@ pub(crate) fn append<'a>(
     Ok(())
 }
 
-/// An intact piece.
+/// An intact saved piece.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SavedPiece {
     /// Where on the store its bytes are from.
     pub range: Range<u64>,
-    /// Whether it is a chunk that was saved before it was written; otherwise data found after a cut.
+    /// Whether it is a chunk saved before it was written; otherwise it is data found after a cut.
     pub is_chunk: bool,
-    /// In which order chunks were saved.
+    /// The order in which chunks were saved.
     pub turn: u64,
-    /// Its place in the file.
+    /// Its position in the file.
     at: u64,
 }
 
-/// All intact pieces, in the order of the file. The search goes block by block, so the file need not be a
-/// journal any more.
+/// All intact pieces, in the order of the file. It searches block by block, so the file need not be a valid
+/// journal.
 ///
 /// # Errors
-/// The file's length cannot be determined. Places that cannot be read hold nothing.
+/// The file's length cannot be determined. Parts that cannot be read count as empty.
 pub fn scan_saved_pieces(file: &mut impl DurableFile) -> Result<Vec<SavedPiece>, RefreshError> {
     let end = file.bytes().map_err(RefreshError::journal("read"))?;
     let (mut pieces, mut at) = (Vec::new(), 0);
@@ -152,7 +152,7 @@ pub fn scan_saved_pieces(file: &mut impl DurableFile) -> Result<Vec<SavedPiece>,
     Ok(pieces)
 }
 
-/// The record at `at`, if it and its bytes are whole; `bytes` then holds these.
+/// The record at `at`, if it and its bytes are intact; `bytes` then holds these.
 fn read(file: &mut impl DurableFile, at: u64, end: u64, bytes: &mut Vec<u8>) -> Option<Record> {
     let mut block = [0; BLOCK];
     file.read_at(at, &mut block).ok()?;
@@ -167,10 +167,10 @@ fn read(file: &mut impl DurableFile, at: u64, end: u64, bytes: &mut Vec<u8>) -> 
 }
 
 impl SavedPiece {
-    /// Writes its bytes to a file, for example, from where its owner can compare them or put them back.
+    /// Writes the piece's bytes to `into`, such as a file, so that the owner can compare them or put them back.
     ///
     /// # Errors
-    /// Either cannot be read or written.
+    /// The piece cannot be read, or `into` cannot be written.
     pub fn extract(&self, file: &mut impl DurableFile, into: &mut impl Write) -> Result<(), RefreshError> {
         let mut bytes = vec![0; (self.range.end - self.range.start) as usize];
         file.read_at(self.at, &mut bytes).map_err(RefreshError::journal("read"))?;

@@ -1,5 +1,5 @@
-//! A refresh with all of its files, from its beginning, or from where it was cut off, to its end: of a file
-//! and of a device alike.
+//! Runs a refresh with all of its files to its end, from its beginning or from where it was cut off. Files
+//! and devices are refreshed alike.
 
 use std::path::PathBuf;
 use std::time::SystemTime;
@@ -15,19 +15,19 @@ use crate::resume::InspectedRefresh;
 use crate::salvage_file::SalvageFile;
 use crate::wording;
 
-/// A refresh under way, with its journal in its place.
+/// A refresh under way, with its files.
 #[derive(Debug)]
 pub struct RefreshSession<S> {
     refresh: Refresh<S, JournalFile>,
     salvage: Option<PathBuf>,
 }
 
-/// How a session has ended.
+/// How a session ended.
 #[derive(Debug)]
 pub enum End {
-    /// All is rewritten.
+    /// Everything was rewritten.
     Complete,
-    /// It was asked to stop, and nothing is in flight.
+    /// The caller stopped it, and nothing is in flight.
     Stopped,
     /// Another program wants the store, and nothing is in flight.
     Wanted,
@@ -42,9 +42,9 @@ pub struct Outcome {
     pub end: End,
     /// How far it came.
     pub progress: Progress,
-    /// The file with torn data, if there was any.
+    /// The file with torn data, if any was found.
     pub salvage: Option<PathBuf>,
-    /// Where the journal is, if it is still needed.
+    /// The path of the journal, if it is still needed.
     pub journal: Option<PathBuf>,
 }
 
@@ -52,7 +52,7 @@ impl<S: BlockStore> RefreshSession<S> {
     /// Begins a refresh. Nothing is written to the store yet; if it cannot begin, no journal is left.
     ///
     /// # Errors
-    /// As [`Refresh::begin`]; or there is something in the place of the journal.
+    /// As for [`Refresh::begin`], or there is something in the place of the journal.
     pub fn begin(store: S, paths: &JournalPaths, task: &Task) -> Result<Self, RefreshError> {
         let file = JournalFile::create(paths)?;
         match Refresh::begin(store, file, task) {
@@ -66,11 +66,11 @@ impl<S: BlockStore> RefreshSession<S> {
         }
     }
 
-    /// Resumes one that was interrupted. Existing data of places that are restored is first saved to a
-    /// separate file.
+    /// Resumes an interrupted refresh. Existing data where chunks are restored is first saved to a separate
+    /// file.
     ///
     /// # Errors
-    /// As [`InspectedRefresh::resume`]; the journal stays.
+    /// As for [`InspectedRefresh::resume`]; the journal stays.
     pub fn resume(inspected: InspectedRefresh<S, JournalFile>) -> Result<Self, RefreshError> {
         let mut salvage = SalvageFile::new(inspected.journal().file().paths().clone());
         let refresh = inspected.resume(&mut salvage)?;
@@ -78,11 +78,11 @@ impl<S: BlockStore> RefreshSession<S> {
     }
 
     /// Runs it to its end, or until `stops` says so or another program wants the store. With `stays`, the
-    /// journal of an incomplete refresh is kept, and the next session resumes from it; otherwise it is kept
-    /// only if it holds what the store may miss.
+    /// journal of an incomplete refresh is kept, and the next session resumes from it. Otherwise it is kept
+    /// only if it holds data that the store may lack.
     ///
     /// # Errors
-    /// The last steps failed: the journal stays.
+    /// The final flush or the removal of the journal failed: the journal stays.
     pub fn run(
         mut self,
         stays: bool,
@@ -116,16 +116,16 @@ impl<S: BlockStore> RefreshSession<S> {
 }
 
 impl<S: BlockStore> InspectedRefresh<S, JournalFile> {
-    /// Notes durably in which boot it is resumed, as [`JournalFile::note_resumed_in`].
+    /// Notes durably the boot in which the refresh is resumed, as [`JournalFile::note_resumed_in`] does.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     pub fn note_resumed_in(&self, boot: &str) -> Result<(), RefreshError> {
         self.journal().file().note_resumed_in(boot)
     }
 }
 
-/// An interrupted refresh: its journal is our own, and nothing else was checked.
+/// An interrupted refresh. Its journal is our own; nothing else has been checked.
 #[derive(Debug)]
 pub struct InterruptedRefresh {
     paths: JournalPaths,
@@ -134,22 +134,22 @@ pub struct InterruptedRefresh {
     note: String,
 }
 
-/// What journal and store together say of a refresh that was cut off.
+/// What the journal and the store together say about an interrupted refresh.
 #[derive(Debug)]
 pub enum State<S> {
     /// It can be resumed.
     Resumable(Box<InspectedRefresh<S, JournalFile>>),
-    /// It was complete.
+    /// It was finished.
     Finished(JournalFile),
-    /// Another program has written to the store since, and none of our data is missing there.
+    /// Another program has written to the store since, but all chunks in flight are intact.
     Changed(JournalFile),
 }
 
 impl InterruptedRefresh {
-    /// Looks for one. A journal that was cut off before anything was saved in it is removed.
+    /// Looks for an interrupted refresh. A journal that was cut off before it saved anything is removed.
     ///
     /// # Errors
-    /// The file may not be our own; another run has it; it is damaged; or the system's error.
+    /// The file may not be our own, is used by another run, or is damaged; or the system's error.
     pub fn find(paths: &JournalPaths) -> Result<Option<Self>, RefreshError> {
         let Some(mut file) = JournalFile::open(paths)? else { return Ok(None) };
         let (identity, note) = match Journal::open(&mut file) {
@@ -166,37 +166,37 @@ impl InterruptedRefresh {
         Ok(Some(Self { paths: paths.clone(), file, identity, note }))
     }
 
-    /// Its task.
+    /// The identity of the store in its task.
     pub fn identity(&self) -> &str {
         &self.identity
     }
 
-    /// The note for resuming.
+    /// The task's note for resuming.
     pub fn note(&self) -> &str {
         &self.note
     }
 
-    /// When its journal was written last.
+    /// When its journal was last written.
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     pub fn saved_at(&self) -> std::io::Result<SystemTime> {
         self.file.modified()
     }
 
-    /// The boot in which it was last resumed, as [`JournalFile::resumed_in`].
+    /// The boot in which it was last resumed, as in [`JournalFile::resumed_in`].
     ///
     /// # Errors
-    /// The system's.
+    /// The system's error.
     pub fn resumed_in(&self) -> std::io::Result<Option<String>> {
         self.file.resumed_in()
     }
 
-    /// Compares the journal with the store, and writes nothing. All that is known of the store without the
-    /// journal is passed in and checked.
+    /// Compares the journal with the store, without writing anything, and with all that is `known` of the
+    /// store otherwise.
     ///
     /// # Errors
-    /// As [`InspectedRefresh::inspect`]; the journal stays.
+    /// As for [`InspectedRefresh::inspect`]; the journal stays.
     pub fn inspect<S: BlockStore>(self, store: S, known: StoreFacts<'_>) -> Result<State<S>, RefreshError> {
         let Self { paths, file, .. } = self;
         let gone = || RefreshError::journal("open")(std::io::ErrorKind::NotFound.into());

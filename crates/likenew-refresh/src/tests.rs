@@ -1,4 +1,4 @@
-//! What must never happen, tried often.
+//! Tests of what must never happen, with many random cases.
 
 mod cuts;
 mod failures;

@@ -1,4 +1,4 @@
-//! Why a task, a journal or its file is refused: what stands in the sentences of [`RefreshError`](crate::RefreshError).
+//! The variable parts of the sentences of [`RefreshError`](crate::RefreshError): why a task, a journal or its file is refused.
 
 use std::ops::Range;
 use std::path::Path;
@@ -17,7 +17,7 @@ pub(crate) fn range_not_in_blocks(range: &Range<u64>, block: u64) -> String {
     unsuitable_range(range, &format!("they are not whole blocks of {block} bytes"))
 }
 
-/// `end`: of the range in front.
+/// `end` is where the previous range ends.
 pub(crate) fn overlapping_range(range: &Range<u64>, end: u64) -> String {
     unsuitable_range(range, &format!("they begin before byte {end}, where those in front of them end"))
 }
@@ -30,7 +30,7 @@ pub(crate) fn too_many_ranges(count: usize, most: usize) -> String {
     format!("{count} ranges are more than the {most} that one refresh keeps; do them in several")
 }
 
-// Plans that cannot be: of a task, or read from a journal
+// Impossible plans, of a task or in a journal
 
 likenew_core::sentences! {
     pub(crate) fn unsuitable_store(bytes: u64, block: u32) =
@@ -60,7 +60,7 @@ likenew_core::sentences! {
     pub(crate) fn chunks_without_plan(reason: &str) = "{reason}, and chunks were saved in it";
     pub(crate) fn copy_not_whole(offset: u64, length: u64) =
         "its copy of the {length} bytes at {offset} is damaged, and the data there does not match it";
-    /// A store as a refusal names it, of which a journal may be another's.
+    /// The store in a refusal of a journal that may belong to another store.
     pub(crate) fn store(identity: &str, bytes: u64, block: u32) =
         "{identity}, {bytes} bytes in blocks of {block}";
 }

@@ -1,4 +1,4 @@
-//! One picture of a drive for a forum, a review or an issue: verdict, numbers, and on what they were measured. Drawn without a browser.
+//! Draws a result as a picture for a forum, a review or an issue, without a browser: verdict, numbers, what was measured.
 
 use likenew_core::findings::{OverviewRow, OverviewTable, Standing, standing};
 use likenew_core::quantity::Share;
@@ -11,23 +11,25 @@ use crate::wording;
 
 /// Width of the picture in pixels: what forums and link previews show without scaling.
 const WIDTH: f64 = 1200.0;
-/// Space around everything.
+/// Space around everything, in pixels.
 const MARGIN: f64 = 56.0;
-/// Sizes of letters in pixels: the verdict, the table, and what stands below it.
+/// Sizes of letters in pixels: for the verdict, the table, and what is below the table.
 const VERDICT: f64 = 40.0;
 const CELL: f64 = 26.0;
 const NOTE: f64 = 20.0;
-/// Widest letter on average, in parts of the size. Chosen: of the fonts below DejaVu Sans is the widest.
+/// Mean width of the widest font's letters, as a share of their size. Chosen: of the fonts below DejaVu Sans is the widest.
 const LETTER: f64 = 0.6;
-/// Distance of lines, in parts of the size.
+/// Distance of lines, as a share of the size.
 const LINE: f64 = 1.4;
-/// Space between columns.
+/// Space between columns, in pixels.
 const GAP: f64 = 36.0;
-/// Lines of the verdict, and rows of the table, at most.
+/// Most lines of the verdict.
 const VERDICT_LINES: usize = 4;
+/// Most rows of the table.
 const ROWS: usize = 12;
-/// Shortest bar, and the room for its number.
+/// Shortest full bar, in pixels.
 const BAR_LEAST: f64 = 160.0;
+/// Space for the number after a bar, in pixels.
 const SHARE: f64 = 100.0;
 
 const PAPER: &str = "#ffffff";
@@ -36,15 +38,15 @@ const FAINT: &str = "#5d6670";
 const RULE: &str = "#e1e4e8";
 const BAR: &str = "#0b62c4";
 const PROBLEM: &str = "#b3261e";
-/// A bar below this share of its reference has the color of a problem's mark. Chosen: what is 5% slower is not called slow.
+/// Share of its reference below which a bar has the color of a problem. Chosen: what is 5% slower is not called slow.
 const SHARE_GOOD: f64 = 0.95;
 
-/// A document as SVG.
+/// Draws a document as SVG.
 pub fn svg(labeled: &LabeledDocument) -> String {
     let document = &labeled.document;
     let standing = standing(&document.answers);
     let mark = wording::mark(standing);
-    // Not every font has the mark, and one that has it would take the whole line.
+    // The mark is a text of its own: not every font has it, and one that has it would be used for the whole line.
     let indented = if mark.is_some() { VERDICT } else { 0.0 };
     let verdict = lines(&clean(&wording::summary(document)), VERDICT, indented, VERDICT_LINES);
     let mut y = MARGIN;
@@ -94,7 +96,7 @@ pub fn svg(labeled: &LabeledDocument) -> String {
     picture.into_string()
 }
 
-/// What was measured, on what, with what.
+/// What was measured, on which system, when, and by which program.
 fn conditions(labeled: &LabeledDocument) -> String {
     let document = &labeled.document;
     let system = document.instrument.system.as_deref().map(clean);
@@ -104,16 +106,16 @@ fn conditions(labeled: &LabeledDocument) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }
 
-/// The drive as its owner knows it.
+/// The drive by its model, or else by the target's name.
 fn drive(labeled: &LabeledDocument) -> String {
     let target = &labeled.document.target;
     clean(target.model.as_deref().unwrap_or(&target.name))
 }
 
-/// The columns of a table, in letters that are small enough for all of them.
+/// The columns of a table, with letters small enough to fit all of them.
 struct Columns {
     size: f64,
-    /// Where each ends; the first begins at the margin.
+    /// Where each column ends; the first begins at the margin.
     ends: Vec<f64>,
 }
 
@@ -135,7 +137,7 @@ impl Columns {
         Self { size: CELL * scale, ends: ends.collect() }
     }
 
-    /// A row: the first cell begins at the margin, the others end where their columns do.
+    /// Draws a row: the first cell begins at the margin, the others end where their columns end.
     fn cells(&self, y: f64, color: &str, cells: &[String]) -> Markup {
         html! {
             @for (column, (cell, end)) in cells.iter().zip(&self.ends).enumerate() {
@@ -145,7 +147,7 @@ impl Columns {
         }
     }
 
-    /// A share of a reference, after the cells, with its number.
+    /// Draws a share of a reference as a bar after the cells, with its number.
     fn bar(&self, y: f64, share: f64) -> Markup {
         let from = self.ends.last().map_or(MARGIN, |end| end + GAP);
         let (length, height) = (WIDTH - MARGIN - SHARE - from, self.size * 0.7);
@@ -162,7 +164,7 @@ fn text(x: f64, y: f64, size: f64, color: &str, anchor: &str, words: &str) -> Ma
     html! { text x=(x) y=(y) font-size=(size) fill=(color) text-anchor=(anchor) { (words) } }
 }
 
-/// Lines that fit between the margins; what does not fit into so many ends with "…".
+/// Breaks a text into lines between the margins; what does not fit into `most` lines ends with "…".
 fn lines(text: &str, size: f64, indented: f64, most: usize) -> Vec<String> {
     let width = ((WIDTH - 2.0 * MARGIN - indented) / (size * LETTER)) as usize;
     let mut lines: Vec<String> =
@@ -190,7 +192,7 @@ mod tests {
         label_all(vec![document]).remove(0)
     }
 
-    /// Positions of texts, with their words.
+    /// The texts in a picture with their positions.
     fn texts(svg: &str) -> Vec<(f64, f64, String)> {
         let number = |tag: &str, name: &str| -> f64 {
             tag.split_once(&format!("{name}=\"")).unwrap().1.split('"').next().unwrap().parse().unwrap()

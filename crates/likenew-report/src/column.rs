@@ -1,4 +1,4 @@
-//! The columns of a table: which exist, their headings, the text of their cells, and the table as it is
+//! The columns of a table: which there are, their headings, the text of their cells, and the table as it is
 //! shown.
 
 use std::collections::HashSet;
@@ -9,13 +9,13 @@ use serde_json::Value;
 
 use super::unit::{KEYS, Unit, clean, heading};
 
-/// One column as shown: the values of a key, with the ends of their interval if the table has them.
+/// One column as shown: the values of a key, and their intervals if the table has them.
 pub(crate) struct Column {
     /// The key of its values.
     pub(crate) key: String,
-    /// Its name.
+    /// The name that its heading begins with.
     pub(crate) name: String,
-    /// Its heading: the name, and what else its cells hold.
+    /// Its heading: the name, and what else the cells hold.
     pub(crate) heading: String,
     /// The unit of its numbers.
     pub(crate) unit: Unit,
@@ -29,16 +29,16 @@ pub(crate) struct Column {
     unit_key: Option<String>,
 }
 
-/// The end of a key whose numbers are rates of what the row's unit says.
+/// The end of a key for rates per second of the row's own unit.
 const PER_S: &str = "_per_s";
 
 /// Text of a cell without a value.
 pub(crate) const MISSING: &str = "–";
 
 impl Column {
-    /// The columns of all rows together, in order of first appearance. `X_low` and `X_high` join `X`; a text
-    /// column `unit` (see `age.new_vs_used`) goes into the cells of the measured numbers whose keys name no
-    /// unit, or none but `per_s`.
+    /// The columns of all rows together, in order of first appearance. `X_low` and `X_high` join `X`. A text
+    /// column `unit` (see `age.new_vs_used`) joins the measured numbers whose keys name no unit, or only
+    /// `per_s`.
     pub(crate) fn all<'a>(rows: impl Iterator<Item = &'a Row> + Clone) -> Vec<Self> {
         let keys = keys(rows.clone());
         let number = |key: &str| is_number(rows.clone(), key);
@@ -75,7 +75,7 @@ impl Column {
         row.get(&self.key)?.as_f64()
     }
 
-    /// The cell of a row as text.
+    /// A row's cell as text.
     pub(crate) fn cell(&self, row: &Row) -> String {
         let spelled = match row.get(&self.key) {
             None | Some(Value::Null) => return MISSING.into(),
@@ -110,8 +110,8 @@ fn is_number<'a>(rows: impl Iterator<Item = &'a Row>, key: &str) -> bool {
     values.peek().is_some() && values.all(Value::is_number)
 }
 
-/// The columns that identify the rows of every one of these tables: those with words, [`KEYS`], and of the
-/// others as many as needed, from the left. `None` if even all columns do not.
+/// The columns that identify the rows of all these tables: columns of words, [`KEYS`], and as many others as
+/// needed, from the left. `None` if even all columns do not identify them.
 pub(crate) fn identity(columns: &[Column], tables: &[&[Row]]) -> Option<Vec<usize>> {
     let (mut chosen, others): (Vec<usize>, Vec<usize>) =
         (0..columns.len()).partition(|index| columns[*index].is_key());
@@ -134,10 +134,10 @@ pub(crate) fn identity_of(columns: &[Column], chosen: &[usize], row: &Row) -> St
     chosen.iter().map(value).collect::<Vec<_>>().join("\u{1f}")
 }
 
-/// Headings and cells.
+/// A table as text: headings and cells.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Grid {
-    /// From left to right.
+    /// The headings from left to right.
     pub(crate) headings: Vec<Heading>,
     /// One cell for each heading.
     pub(crate) rows: Vec<Vec<String>>,
@@ -146,20 +146,19 @@ pub(crate) struct Grid {
 /// The heading of a column.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Heading {
-    /// The text.
     pub(crate) text: String,
-    /// The document, if several are compared.
+    /// The name of its document, if several are compared.
     pub(crate) document: Option<String>,
     /// Whether the cells are numbers, aligned to the right.
     pub(crate) number: bool,
     /// Whether the cells identify the rows.
     pub(crate) identity: bool,
-    /// Columns of one group stay side by side.
+    /// The group of this column; columns of one group stay side by side.
     pub(crate) group: usize,
 }
 
 impl Grid {
-    /// One table of one document.
+    /// The table of one document.
     pub(crate) fn from_rows(rows: &[Row]) -> Self {
         let columns = Column::all(rows.iter());
         let identity = identity(&columns, &[rows]).unwrap_or_default();
@@ -183,7 +182,7 @@ impl Grid {
     }
 }
 
-/// Whether all cells of this column are numbers or missing, and one is there.
+/// Whether all cells of this column are numbers or missing, and at least one is a number.
 pub(crate) fn is_number_column(rows: &[OverviewRow], at: usize) -> bool {
     let is_missing = |cell: &&String| cell.is_empty() || *cell == MISSING;
     let cells = rows.iter().filter_map(|row| row.cells.get(at));
@@ -191,8 +190,8 @@ pub(crate) fn is_number_column(rows: &[OverviewRow], at: usize) -> bool {
     present.peek().is_some() && present.all(|cell| is_quantity(cell))
 }
 
-/// Whether a cell is a number with its unit, or several, such as `3 h 20 min` and `19.8 MB/s (15.9–24.7)`. `4K random
-/// read` is none.
+/// Whether a cell is a number with its unit, or several, such as `3 h 20 min` and `19.8 MB/s (15.9–24.7)`,
+/// but not `4K random read`.
 fn is_quantity(cell: &str) -> bool {
     let is_value = |word: &str| {
         let word = word.trim_matches(['(', ')', '±', '+', '~', '<', '>', '≤', '≥', '≈', ',', ';']);
@@ -202,7 +201,7 @@ fn is_quantity(cell: &str) -> bool {
     let mut has_digit = false;
     for word in cell.split_ascii_whitespace() {
         let value = is_value(word);
-        // A unit follows its number, and nothing else does.
+        // Only a unit follows a number.
         if !value && !after_value {
             return false;
         }

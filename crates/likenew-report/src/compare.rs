@@ -1,6 +1,6 @@
-//! Documents of one procedure side by side: tables joined row by row, series in one chart or side by side.
+//! Shows documents of one procedure together: tables joined row by row, series in one chart or side by side.
 //!
-//! Only two ratios are calculated here: of two speeds, and of two cells of heat maps.
+//! It calculates only two ratios: of two speeds, and of two cells of heat maps.
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,7 +15,6 @@ use super::wording;
 
 /// Documents of one procedure.
 pub(crate) struct Group<'a> {
-    /// The procedure.
     pub(crate) procedure: &'a str,
     /// At least one document.
     pub(crate) members: Vec<&'a LabeledDocument>,
@@ -44,8 +43,8 @@ pub(crate) fn groups(documents: &[LabeledDocument]) -> Vec<Group<'_>> {
 }
 
 impl Group<'_> {
-    /// All tables with their titles, in the order of the documents: joined if the rows of the members
-    /// correspond, otherwise separate.
+    /// All tables with their titles, in the order of the documents: joined if the members' rows correspond,
+    /// otherwise separate.
     pub(crate) fn tables(&self) -> Vec<(String, Grid)> {
         let names: IndexSet<&String> = self.members.iter().flat_map(|m| m.document.tables.keys()).collect();
         names.into_iter().flat_map(|name| self.table(name)).collect()
@@ -71,7 +70,7 @@ impl Group<'_> {
         }
     }
 
-    /// All charts, in the order of the documents: in one chart if their axes agree, otherwise separate.
+    /// All charts in the order of the documents: in one chart if their axes agree, otherwise separate.
     pub(crate) fn pictures(&self) -> Vec<Picture> {
         let names: IndexSet<&String> = self.members.iter().flat_map(|m| m.document.series.keys()).collect();
         let series_of = |name: &String| -> Vec<(String, Series)> {
@@ -89,15 +88,15 @@ impl Group<'_> {
 /// Tables whose rows correspond.
 struct Join<'a> {
     columns: Vec<Column>,
-    /// The columns that identify rows.
+    /// The columns that identify a row.
     identity: Vec<usize>,
-    /// The rows of each table by their identity, with the name of their document.
+    /// Each document's name, with the rows of its table by their identity.
     tables: Vec<(&'a str, HashMap<String, &'a Row>)>,
-    /// Every row of any table, once: those of the first table, then those that others add.
+    /// Each row of any table once: the rows of the first table, then those that others add.
     order: Vec<(String, &'a Row)>,
 }
 
-/// Several tables as one grid, if at least half of the rows of the shortest are in all of them.
+/// Joins several tables into one grid, if at least half of the shortest table's rows are in all of them.
 pub(super) fn join(tables: &[(String, &[Row])]) -> Option<Grid> {
     if tables.len() < 2 {
         return None;
@@ -153,7 +152,7 @@ impl<'a> Join<'a> {
         grid
     }
 
-    /// The ratios of each later table to the first, with their headings.
+    /// The ratios of each later table to the first table, with their headings.
     fn ratios(&self, column: &Column) -> impl Iterator<Item = (String, impl Iterator<Item = String>)> {
         let (first, first_rows) = &self.tables[0];
         self.tables.iter().skip(1).map(move |(document, rows)| {
@@ -173,18 +172,17 @@ fn ratio(column: &Column, first: Option<&&Row>, other: Option<&&Row>) -> String 
     }
 }
 
-/// A series with its display options.
+/// A series and how to display it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Picture {
-    /// The series.
     pub(crate) series: Series,
-    /// The lowest and highest value of all heat maps side by side, so that equal shades mean equal values.
+    /// The lowest and highest value of all heat maps that are shown together, so that equal shades mean equal values.
     pub(crate) range: Option<[f64; 2]>,
-    /// Whether the first map and the ratio to it imply this one: a terminal has no room for all three.
+    /// Whether the first map and the ratio to it imply this map: a terminal has no room for all three.
     pub(crate) axis_implied: bool,
 }
 
-/// The charts of all series of one name, each with the name of its document.
+/// The charts of all series of one name, each given with the name of its document.
 pub(super) fn joined_pictures(named_series: Vec<(String, Series)>, several: bool) -> Vec<Picture> {
     let plain = |series: Series| Picture { series, range: None, axis_implied: false };
     if !several {
@@ -212,7 +210,7 @@ fn with_label(document: &str, series: Series) -> Series {
     Series { title: format!("{} · {document}", series.title), ..series }
 }
 
-/// One series with the lines of all, each named after its document. Categories are merged by name.
+/// One series with the lines of all, each line named after its document. Categories are merged by name.
 fn overlay(named_series: Vec<(String, Series)>) -> Series {
     let mut merged = Series { lines: Vec::new(), marks: Vec::new(), ..named_series[0].1.clone() };
     for (document, series) in named_series {
@@ -235,7 +233,7 @@ fn overlay(named_series: Vec<(String, Series)>) -> Series {
     merged
 }
 
-/// Adds new categories, and returns where each of `added` is now.
+/// Adds new categories, and returns the new position of each of `added`.
 fn place_categories(categories: &mut Vec<String>, added: &[String]) -> Vec<usize> {
     let place = |category: &String| {
         categories.iter().position(|known| known == category).unwrap_or_else(|| {
@@ -246,7 +244,7 @@ fn place_categories(categories: &mut Vec<String>, added: &[String]) -> Vec<usize
     added.iter().map(place).collect()
 }
 
-/// Each heat map under its name, all with the same shades, and after each later one its ratio to the first.
+/// Each heat map under its name, all with the same shades; the ratio to the first map follows each later map.
 fn heat_maps(named_series: Vec<(String, Series)>) -> Vec<Picture> {
     let values = named_series.iter().flat_map(|(_, series)| values(series));
     let range = values.fold(None, |range: Option<[f64; 2]>, value| {
@@ -270,7 +268,7 @@ fn values(series: &Series) -> impl Iterator<Item = f64> {
     series.lines.iter().flat_map(|line| line.points.iter().map(|[_, value]| *value))
 }
 
-/// The second map over the first, cell by cell; `None` if they have no cell in common.
+/// The second map divided by the first, cell by cell; `None` if they have no cell in common.
 fn heat_ratio(
     (first_name, first): &(String, Series),
     (other_name, other): &(String, Series),
@@ -296,7 +294,7 @@ fn heat_ratio(
     (values(&series).count() > 0).then(|| with_label(&quotient, series))
 }
 
-/// What identifies a column of a heat map in any document.
+/// What identifies a column of a heat map in all documents.
 fn place(series: &Series, x: f64) -> String {
     series.categories.get(x as usize).cloned().unwrap_or_else(|| x.to_string())
 }

@@ -1,4 +1,4 @@
-//! The tables of documents as CSV (RFC 4180), for a spreadsheet. Columns are called as in JSON, where their names end with the unit.
+//! The tables of documents as CSV (RFC 4180), for a spreadsheet. Columns have the same names as in JSON, which end with the unit.
 
 use indexmap::IndexMap;
 use likenew_core::findings::Row;
@@ -6,10 +6,10 @@ use serde_json::Value;
 
 use crate::labeled_document::LabeledDocument;
 
-/// What the first column of a table is called that has rows of several documents.
+/// The first column of a table with rows of several documents: their labels.
 const OF: &str = "target";
 
-/// Each table with its name. Tables of one name stand below each other, each row with the label of its document.
+/// Each table with its name. Tables of the same name are joined, one below the other, and each row has the label of its document.
 ///
 /// # Panics
 /// Never: memory takes everything.
@@ -43,7 +43,7 @@ fn table(rows: &[(&str, &Row)], is_several: bool) -> String {
     String::from_utf8(bytes).expect("it was made of text")
 }
 
-/// Nothing where nothing is known.
+/// A cell's text; empty if the value is unknown.
 fn cell(value: &Value) -> String {
     match value {
         Value::Null => String::new(),

@@ -1,7 +1,7 @@
 //! The output of `--json`: one run of one procedure on one drive, complete and without dates or local paths.
 //!
 //! Equal plans and seeds on a simulated drive give byte-identical JSON. `schema/report.schema.json` in the
-//! repository describes the form in JSON Schema.
+//! repository is its JSON Schema.
 
 use indexmap::IndexMap;
 use likenew_core::drive::Identity;
@@ -11,20 +11,20 @@ use likenew_core::procedure::Plan;
 use likenew_core::units::Nanos;
 use serde::{Deserialize, Serialize};
 
-/// The version of the form that this crate writes and reads.
+/// The version of the format that this crate writes and reads.
 pub const SCHEMA: u32 = 2;
-/// What stands for a procedure in the document that compares others. It is shown before them.
+/// The procedure's name in a document that compares others. It is shown before them.
 pub const COMPARISON: &str = "compare";
 
-/// The document of one run. The order of the fields is the order of the keys.
+/// The document of one run. JSON keys are in the order of the fields.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Document {
-    /// Version of this form: [`SCHEMA`].
+    /// Version of this format: [`SCHEMA`].
     pub schema: u32,
     /// The name of the procedure, as typed on the command line, or [`COMPARISON`].
     pub procedure: String,
-    /// The target; for a simulated drive with its flash counters at the end of the run.
+    /// The target; a simulated drive has its flash counters at the end of the run.
     pub target: Identity,
     /// The plan of the run.
     pub plan: Plan,
@@ -34,7 +34,7 @@ pub struct Document {
     pub answers: Vec<Answer>,
     /// The part of the findings for one screen.
     pub overview: Overview,
-    /// Tables by name, answers first; the end of each column's key is its unit.
+    /// Tables by name, answers first; each column's key ends with its unit.
     pub tables: IndexMap<String, Vec<Row>>,
     /// Series by name, in the order of reading.
     pub series: IndexMap<String, Series>,
@@ -47,7 +47,7 @@ pub struct Document {
 }
 
 impl Document {
-    /// From findings, and what is to know of their run; [`crate::run_document`] takes that from evidence.
+    /// Makes it from findings and what is known of their run; [`crate::run_document`] takes that from evidence.
     pub fn new(
         plan: Plan,
         target: Identity,
@@ -105,7 +105,7 @@ impl Document {
 /// A document that cannot be shown.
 #[derive(Debug, thiserror::Error)]
 pub enum ReportError {
-    /// A number is infinite or not a number; JSON has neither, and would silently become `null`.
+    /// A number is infinite or not a number; JSON has neither, so it would silently become `null`.
     #[error(
         "{place} is {value}, not a number that JSON can hold: correct it where it comes from (a plan's \
          option, or a procedure that divided by zero) and report again; the measurement itself is not affected"
@@ -119,7 +119,7 @@ pub enum ReportError {
     /// The text is not the JSON of a document.
     #[error("this is not a likenew document: {0}; give a file that was written with --json")]
     NotADocument(#[source] serde_json::Error),
-    /// The text is a document of another version of the form.
+    /// The text is a document of another version of the format.
     #[error(
         "this document has schema {version}, and this version of likenew reads schema {} only: write it again with \
          `likenew report RUN --json FILE`, after `likenew judge RUN` if the run is as old as the document",
@@ -131,7 +131,7 @@ pub enum ReportError {
     },
 }
 
-/// Finds a number that JSON cannot hold before it turns into `null`.
+/// Finds a number that JSON cannot hold and would turn into `null`.
 ///
 /// # Errors
 /// The first number of the document that is infinite or not a number, with its place.

@@ -1,5 +1,5 @@
-//! Every I/O of a run in a page: time and latency of each, rounded to what a screen can show, so that a million of them take some
-//! 2 MB.
+//! Embeds the time and latency of every I/O of a run in a page, rounded to what a screen can show. A million
+//! I/Os take some 2 MB.
 
 use std::io::Write as _;
 
@@ -11,13 +11,13 @@ use likenew_core::io::Op;
 use likenew_core::units::Nanos;
 use serde::Serialize;
 
-/// I/Os in a page, about. Chosen: what a browser draws in a second.
+/// About how many I/Os a page has. Chosen: what a browser draws in a second.
 const KEPT_MAX: u64 = 1_000_000;
-/// One in so many of the slowest is always kept. Chosen: outliers are what one looks for.
+/// One in this many I/Os, the slowest, is always kept. Chosen: outliers are what one looks for.
 const SLOWEST_ONE_IN: u64 = 100;
-/// Ratio of a latency to the next that can be told from it. Chosen: nobody sees 1% on a logarithmic axis.
+/// Ratio of a latency to the next that it can be distinguished from. Chosen: nobody sees 1% on a logarithmic axis.
 const LATENCY_STEP: f64 = 1.01;
-/// Places along the time of a run. Chosen: a thousand for each pixel of a wide screen.
+/// Steps of time in a run. Chosen: a thousand for each pixel of a wide screen.
 const TIME_PLACES: f64 = (1 << 22) as f64;
 
 /// What a page shows of one I/O.
@@ -33,15 +33,15 @@ pub struct ShownIo {
 
 /// I/Os as the page reads them.
 ///
-/// `data` is base64 of a deflated block. For each line in order it holds the time of each I/O less that of the one before, in
-/// `time_unit_ns` as an unsigned LEB128 number, then the low and then the high bytes of all codes of latencies: a code c is
-/// `latency_step`^c nanoseconds.
+/// `data` is base64 of a deflated block. For each line in order it has the time from one I/O to the next, in
+/// `time_unit_ns`, as an unsigned LEB128 number. The low bytes of all latency codes follow, then their high
+/// bytes: a code c is `latency_step`^c nanoseconds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct EmbeddedSamples {
     lines: Vec<OpLine>,
     time_unit_ns: f64,
     latency_step: f64,
-    /// Of the I/Os below `slow_from` of their line, one in so many is here.
+    /// Of I/Os below their line's `slow_from`, one in this many is kept.
     kept_of: u64,
     data: String,
 }
@@ -51,15 +51,15 @@ pub struct EmbeddedSamples {
 struct OpLine {
     op: &'static str,
     count: usize,
-    /// The code from which on none is left out.
+    /// The code from which every I/O is kept.
     slow_from: u16,
 }
 
 impl EmbeddedSamples {
-    /// From I/Os in any order, which are read twice; `None` if there are none.
+    /// Embeds I/Os in any order, which are read twice; `None` if there are none.
     ///
     /// # Errors
-    /// The first of the I/Os that cannot be read.
+    /// The error of the first I/O that cannot be read.
     pub fn new<E, I>(read: impl Fn() -> Result<I, E>) -> Result<Option<Self>, E>
     where
         I: Iterator<Item = Result<ShownIo, E>>,
@@ -91,7 +91,7 @@ fn place(op: Op) -> usize {
 /// Counts of all I/Os.
 #[derive(Default)]
 struct Survey {
-    /// By operation and code.
+    /// Counts by operation and latency code.
     counts: [Vec<u64>; Op::ALL.len()],
     first: Option<Nanos>,
     last: Nanos,
@@ -123,10 +123,10 @@ struct Selection {
 
 #[derive(Default)]
 struct SelectedLine {
-    /// The code from which on every I/O is kept.
+    /// The code from which every I/O is kept.
     slow_from: u16,
     seen: u64,
-    /// Time in units, and code.
+    /// Time in units, and latency code of each I/O.
     ios: Vec<(u32, u16)>,
 }
 
@@ -199,7 +199,7 @@ impl SelectedLine {
     }
 }
 
-/// The lowest code at which no more than the slowest I/Os begin.
+/// The lowest code with no more I/Os at or above it than are always kept.
 fn slow_from(counts: &[u64]) -> u16 {
     let most = counts.iter().sum::<u64>() / SLOWEST_ONE_IN;
     let mut slower = 0;
@@ -225,7 +225,7 @@ mod tests {
         EmbeddedSamples::new(|| Ok::<_, Infallible>(ios.iter().copied().map(Ok))).unwrap()
     }
 
-    /// Reads it as the page does: operation, time and latency in nanoseconds.
+    /// Reads the data as the page does: operation, time and latency in nanoseconds.
     fn decode(embedded_samples: &EmbeddedSamples) -> Vec<(&'static str, f64, f64)> {
         let mut block = Vec::new();
         let deflated = STANDARD.decode(&embedded_samples.data).unwrap();

@@ -1,4 +1,4 @@
-//! Documents for tests, as the procedures write them.
+//! Documents for tests, in the form in which procedures write them.
 
 use likenew_core::counters::FlashCounters;
 use likenew_core::drive::{Identity, TargetKind};
@@ -14,7 +14,7 @@ use serde_json::json;
 
 use crate::document::Document;
 
-/// One of each kind.
+/// One document of each kind.
 pub(crate) fn all() -> Vec<Document> {
     let published = ["sweep-new", "endure-knees", "age-used"].map(example);
     [bench("sim:x25m", 1.0), fill("sim:x25m"), empty("nop"), healthy(), sick(), unknown(), failed()]
@@ -144,7 +144,7 @@ pub(crate) fn fill(name: &str) -> Document {
     document("fill", name, "used", findings)
 }
 
-/// Speed over time, at the end of each file.
+/// Speed over time, with a point at the end of each file.
 fn seconds(files: &[Row]) -> Series {
     let point = |row: &Row| [row["elapsed_ns"].as_f64().unwrap(), row["bytes_per_s"].as_f64().unwrap()];
     Series::new("Speed over time", Shape::Line, Axis::new("time", "ns"), Axis::new("speed", "bytes/s"))
@@ -250,7 +250,7 @@ pub(crate) fn unknown() -> Document {
     document("check", "/mnt/a folder with photos of the last summer", "", findings)
 }
 
-/// A benchmark that an error of the drive ended.
+/// A benchmark that ended with a drive error.
 pub(crate) fn failed() -> Document {
     let mut document = bench("sim:x25m", 1.0);
     document.answers.insert(

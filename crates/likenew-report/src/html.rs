@@ -1,7 +1,7 @@
 //! Documents as one HTML file that needs neither network nor server.
 //!
-//! The file is the page that Vite builds from `web/`, with the documents inside, and with answers and tables
-//! as plain HTML in `<noscript>` for readers without scripts.
+//! The file is the page that Vite builds from `web/`, with the documents inside. For readers without scripts,
+//! `<noscript>` has answers and tables as plain HTML.
 
 use likenew_core::findings::{Action, Answer, OverviewTable, Standing, standing};
 use likenew_core::quantity::Share;
@@ -14,7 +14,7 @@ use super::labeled_document::LabeledDocument;
 use super::unit::clean;
 use super::wording;
 
-/// The page, which `build.rs` has built or found.
+/// The page that `build.rs` has built or found.
 const PAGE: &str = include_str!(concat!(env!("OUT_DIR"), "/page.html"));
 
 /// The placeholder for the documents in the bundle.
@@ -30,7 +30,7 @@ pub fn page(documents: &[LabeledDocument]) -> Result<String, ReportError> {
     page_in(PAGE, documents)
 }
 
-/// The page for a server, which gives it documents and progress when they are asked for.
+/// The page for a server, which provides documents and progress on request.
 pub fn live_page() -> String {
     let (before, after) = PAGE.split_once(DOCUMENTS_PLACE).expect("the build checked the bundle's places");
     let page =
@@ -38,8 +38,8 @@ pub fn live_page() -> String {
     page.replacen(PLAIN_PLACE, &format!("<noscript>{}</noscript>", wording::NEEDS_SCRIPTS), 1)
 }
 
-/// Drives over time as one HTML file: `data` is JSON as `likenew_history::page_json` writes it, and `plain` the same for readers
-/// without scripts.
+/// Drives over time as one HTML file. `data` is JSON as `likenew_history::page_json` writes it; `plain` is
+/// the same for readers without scripts.
 pub fn history_page(data: &str, plain: &str) -> String {
     let (before, after) = PAGE.split_once(DOCUMENTS_PLACE).expect("the build checked the bundle's places");
     let block = escaped(data);
@@ -60,7 +60,7 @@ fn page_in(bundle: &str, documents: &[LabeledDocument]) -> Result<String, Report
     Ok(embedded.replacen(PLAIN_PLACE, &format!("<noscript>{}</noscript>", body(documents)), 1))
 }
 
-/// The documents as a block of data in HTML. Without any `<`, nothing inside can end it or start a comment.
+/// The documents as a block of data in HTML. It contains no `<`, so nothing in it can end it or start a comment.
 fn data_block(documents: &[LabeledDocument]) -> String {
     let json = escaped(&serde_json::to_string(documents).expect("a document has only text keys"));
     format!("<script type=\"application/json\" id=\"likenew-documents\">{json}</script>")
@@ -71,7 +71,7 @@ fn escaped(json: &str) -> String {
 }
 
 const STYLE: &str = include_str!("html/plain.css");
-/// Cells with more characters than this are wrapped.
+/// Longest cell that is not wrapped, in characters.
 const LONG: usize = 48;
 
 /// The body of a page, with its style.
@@ -111,7 +111,7 @@ fn title(name: &str, label: &str) -> String {
     if name == label { label.to_owned() } else { format!("{name} = {label}") }
 }
 
-/// The headline, its table, the actions, and every answer with its evidence.
+/// The headline, its table, the actions, and all answers with their evidence.
 fn results(document: &Document) -> Markup {
     html! {
         p class="headline" { (mark(standing(&document.answers))) (wording::summary(document)) }
@@ -164,7 +164,7 @@ fn bar(share: f64) -> Markup {
     html! { span class="bar" { span style={ "width:" (format!("{percent:.1}")) "%" } {} } " " (Share(share)) }
 }
 
-/// The actions for all answers of a standing, each command once.
+/// The actions for all answers with this standing, each command once.
 fn actions(heading: &str, document: &Document, standing: Standing) -> Markup {
     let actions = wording::distinct_actions(document, standing);
     html! {

@@ -1,4 +1,4 @@
-//! Documents with distinct names.
+//! Gives documents that are shown together distinct names.
 
 use std::collections::HashSet;
 
@@ -16,30 +16,30 @@ pub struct LabeledDocument {
     pub label: String,
     /// The document.
     pub document: Document,
-    /// When its run began, as a date in UTC; not known of a simulated run.
+    /// When its run began, as a date in UTC; unknown for a simulated run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub started_at: Option<String>,
-    /// Every I/O of its run, for a page, if they were recorded.
+    /// Every I/O of its run, for a page, if recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub samples: Option<EmbeddedSamples>,
 }
 
-/// What is known of a run beside its document.
+/// What is known of a run besides its document.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunSource {
-    /// When it began, as a date in UTC.
+    /// When the run began, as a date in UTC.
     pub started_at: Option<String>,
     /// The name of the file with the result, if another program measured.
     pub file: Option<String>,
 }
 
-/// Names documents of which nothing else is known, as [`label_runs`] does.
+/// Names documents without further information, as [`label_runs`] does.
 pub fn label_all(documents: Vec<Document>) -> Vec<LabeledDocument> {
     label_runs(documents.into_iter().map(|document| (document, RunSource::default())).collect())
 }
 
-/// Names each document by its target; by target and state, or else file or date, if a procedure ran on a target more than once;
-/// and by a number if two are still alike.
+/// Names each document by its target. If a procedure ran on a target more than once, the state is added, then
+/// the file or date. If labels are still equal, a number is added.
 pub fn label_runs(runs: Vec<(Document, RunSource)>) -> Vec<LabeledDocument> {
     let mut labels: Vec<String> = runs.iter().map(|(document, _)| document.target.name.clone()).collect();
     let procedures: Vec<&str> = runs.iter().map(|(document, _)| document.procedure.as_str()).collect();
@@ -64,15 +64,15 @@ pub fn label_runs(runs: Vec<(Document, RunSource)>) -> Vec<LabeledDocument> {
         .collect()
 }
 
-/// Longer labels are shortened above columns.
+/// Longest label above a column, in characters.
 const LABEL_CHARS_MAX: usize = 10;
-/// Longer names are replaced by letters above a column of a comparison. Chosen: four of them and the name of a speed fit into 80
-/// columns.
+/// Longest name above a column of a comparison, in characters; otherwise letters are used. Chosen: four such
+/// names and the name of a speed fit into 80 columns.
 const NAME_CHARS_MAX: usize = 16;
 
-/// What each document of one procedure is called in sentences, headings and legends: its label; where any of these is long, its
-/// own part of it, or what it does not share with the others, or else a letter. Names in a comparison can be longer than those
-/// above each column of joined tables.
+/// The name of each document of one procedure in sentences, headings and legends. This is its label. If any
+/// label is long, it is the label's own part, or the part not shared with the others, or a letter. Names in a
+/// comparison can be longer than those above columns of joined tables.
 pub fn short_names(members: &[&LabeledDocument], is_comparison: bool) -> Vec<String> {
     let labels: Vec<String> = members.iter().map(|member| clean(&member.label)).collect();
     if fit(&labels, LABEL_CHARS_MAX) {
@@ -88,7 +88,7 @@ pub fn short_names(members: &[&LabeledDocument], is_comparison: bool) -> Vec<Str
     candidates.into_iter().find(|names| fit(names, chars_max)).unwrap_or_else(letters)
 }
 
-/// `used #2` of the label `sim:tiny-flash?state=used #2`, and `data` of `/mnt/data`.
+/// The own part of a label: `used #2` of `sim:tiny-flash?state=used #2`, and `data` of `/mnt/data`.
 fn own_part(member: &LabeledDocument) -> String {
     let label = clean(&member.label);
     let (target, number) = label.split_once(" #").unwrap_or((&label, ""));
@@ -96,22 +96,22 @@ fn own_part(member: &LabeledDocument) -> String {
     if number.is_empty() { part } else { format!("{part} #{number}") }
 }
 
-/// How the names of simulated drives begin.
+/// The prefix of simulated drives' names.
 const SIMULATED: &str = "sim:";
 
-/// Whether these can be names: short, and each of another one.
+/// Whether these can be names: short, and all different.
 fn fit(names: &[String], chars_max: usize) -> bool {
     let is_short = |name: &String| (1..=chars_max).contains(&name.chars().count());
     names.iter().all(is_short) && names.iter().collect::<HashSet<_>>().len() == names.len()
 }
 
-/// `used`, of the state `used: all of it written once …`.
+/// The first word of the state: `used` of `used: all of it written once …`.
 fn state_word(member: &LabeledDocument) -> Option<String> {
     let (_, state) = member.document.target.facts.iter().find(|(name, _)| name == "state")?;
     Some(clean(state.split(':').next()?))
 }
 
-/// Each label from the part on in which they differ; parts end at one of these.
+/// Each label from the part on in which the labels differ; parts end at one of these characters.
 fn distinctive(labels: &[String]) -> Vec<String> {
     const ENDS: [char; 7] = ['/', ':', '?', '&', '=', ',', ' '];
     let first = labels.first().map_or("", String::as_str);
@@ -130,8 +130,8 @@ fn letter(index: usize) -> String {
     }
 }
 
-/// Adds a word to every label that occurs more than once in a procedure, and returns whether there was one.
-/// The word is left out if all that share a label have the same one.
+/// Adds a word to every label that occurs more than once in a procedure, and returns whether there was such a
+/// label. The word is left out if all with the same label share it.
 fn extend_repeated(
     labels: &mut [String],
     procedures: &[&str],

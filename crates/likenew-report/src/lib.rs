@@ -1,9 +1,9 @@
 //! Shows the findings of procedures: answers, tables and series as terminal text, JSON, HTML and a picture.
 //!
-//! Every number shown is in the document (a ratio between two documents is the only arithmetic), the same
-//! documents always give the same bytes, and text from a document can neither control a terminal nor run in a
-//! page. This crate never opens a drive or a file, reads a clock, prints, or estimates anything: a caller
-//! passes documents and gets a string.
+//! Every number shown is in the document; only ratios between two documents are calculated. The same
+//! documents always give the same bytes. Text from a document can neither control a terminal nor run in a
+//! page. This crate never opens a drive or a file, reads a clock, prints, or estimates: it turns documents
+//! into strings.
 
 pub mod card;
 mod column;

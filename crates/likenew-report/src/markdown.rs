@@ -10,7 +10,7 @@ use crate::labeled_document::LabeledDocument;
 use crate::unit::clean;
 use crate::wording;
 
-/// Documents below each other: summary, answers, table, commands, and on what it was measured.
+/// Documents one below the other: summary, answers, table, commands, and what was measured.
 pub fn markdown(documents: &[LabeledDocument]) -> String {
     let parts: Vec<String> = documents.iter().map(|document| document_text(&document.document)).collect();
     parts.join("\n---\n\n")
@@ -53,7 +53,7 @@ fn document_text(document: &Document) -> String {
     text
 }
 
-/// A text in which nothing is taken for Markdown.
+/// A text with everything escaped that Markdown would interpret.
 fn plain(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     for letter in text.chars() {
@@ -65,7 +65,7 @@ fn plain(text: &str) -> String {
     plain
 }
 
-/// Names to the left, values to the right; a last column has the shares that a terminal draws as bars.
+/// Aligns names left and values right. A last column has the shares that a terminal draws as bars.
 fn table_lines(table: &OverviewTable) -> String {
     let has_shares = table.rows.iter().any(|row| row.share.is_some());
     let share = |share: Option<f64>| share.map_or_else(String::new, |share| Share(share).to_string());

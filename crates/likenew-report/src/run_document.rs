@@ -1,4 +1,4 @@
-//! The document of a run, from its evidence.
+//! Makes the document of a run from its evidence.
 
 use likenew_core::drive::{Identity, TargetKind};
 use likenew_core::findings::Findings;
@@ -26,7 +26,7 @@ pub fn of_run(evidence: Evidence, findings: Findings, instrument: Instrument) ->
     Document::new(plan, identity, findings, instrument, bytes_written, elapsed)
 }
 
-/// Adds what a real drive was asked to what the system knows of it; of several drives nobody knows which one answered.
+/// Adds to the target what the system knows of the drive. For several drives, it is unknown which one answered.
 fn add_facts(identity: &mut Identity, observations: &[Observation]) {
     let facts = observations.iter().rev().find_map(|observation| match &observation.result {
         ProbeResult::Facts(facts) => Some(facts),
@@ -38,7 +38,7 @@ fn add_facts(identity: &mut Identity, observations: &[Observation]) {
     }
     let firmware = drive.identity.firmware.value().cloned();
     identity.model = identity.model.take().or_else(|| drive.identity.model.value().cloned());
-    // The capacity of a folder is that of its temporary files.
+    // A folder's capacity is that of its temporary files.
     let capacity = drive
         .identity
         .capacity_bytes
@@ -59,7 +59,7 @@ fn bytes_written(evidence: &Evidence) -> u64 {
     written + evidence.observations.iter().map(Observation::bytes_written).sum::<u64>()
 }
 
-/// From the beginning of the first step to the end of the last.
+/// The time from the start of the first step to the end of the last.
 fn elapsed(evidence: &Evidence) -> Nanos {
     let span = |step: PastStep<'_>| match step {
         PastStep::Segment(segment) => (segment.started_at, segment.ended_at),

@@ -1,4 +1,4 @@
-//! Axes of charts: their range and their labels.
+//! Axes of charts: their ranges and labels.
 
 use likenew_core::findings::{Axis, Scale as Wanted};
 
@@ -17,18 +17,18 @@ pub(crate) struct Scale {
     binary: bool,
 }
 
-/// Ratio of the values from which their axis is logarithmic. Chosen: three powers of ten do not fit a linear
-/// axis …
+/// Ratio of the highest to the lowest value from which their axis is logarithmic. Chosen: three powers of ten
+/// do not fit a linear axis.
 const LOGARITHMIC_FROM: f64 = 1000.0;
-/// Ratio of the positions from which their axis is, if they also crowd. Chosen: six doublings, as in a list
-/// of block sizes …
+/// Ratio of the last to the first position from which their axis is logarithmic, if they also crowd. Chosen:
+/// six doublings, as in a list of block sizes.
 const LOGARITHMIC_POSITIONS_FROM: f64 = 64.0;
-/// … and half of them are within this share of the axis. Chosen: a tenth of the axis hides differences.
+/// Positions crowd if half of them are within this share of the axis. Chosen: a tenth of the axis hides differences.
 const CROWDED: f64 = 0.1;
 
 impl Scale {
-    /// The axis of values: from 0 (or the lowest below it) to a round number above the highest; logarithmic
-    /// from the lowest to the highest if asked for, or if needed to tell them apart. `None` without values.
+    /// The axis of values: from 0 (or the lowest value below 0) to a round number above the highest. It is logarithmic from the
+    /// lowest to the highest if requested, or if needed to tell values apart. `None` without values.
     pub(crate) fn of_values(
         values: impl Iterator<Item = f64>,
         axis: &Axis,
@@ -55,7 +55,7 @@ impl Scale {
         Some(Self { low, high, logarithmic: false, unit, step: Some(step), binary })
     }
 
-    /// The axis of positions: exactly from the first to the last. `None` without positions.
+    /// The axis of positions, exactly from the first to the last. `None` without positions.
     pub(crate) fn of_positions(positions: impl Iterator<Item = f64>, axis: &Axis) -> Option<Self> {
         let mut sorted: Vec<f64> = positions.collect();
         sorted.sort_by(f64::total_cmp);
@@ -87,18 +87,18 @@ impl Scale {
         (self.place(value) - low) / (high - low)
     }
 
-    /// Round values on the axis with their labels, at most this many, each label once.
+    /// At most this many round values on the axis with their labels, each label once.
     pub(crate) fn ticks(&self, most: usize) -> Vec<(f64, String)> {
         let values = if self.logarithmic { self.powers(most) } else { self.multiples(most) };
         let mut ticks: Vec<(f64, String)> =
             values.into_iter().map(|value| (value, self.label(value))).collect();
-        // On an axis of a single value all ticks are closer than their labels can tell.
+        // On an axis of a single value, all ticks are closer together than their labels can tell.
         ticks.dedup_by(|next, before| next.1 == before.1);
         ticks
     }
 
     fn label(&self, value: f64) -> String {
-        // Times are in minutes from two on; on an axis of minutes the first is one of them.
+        // Times are spelled in minutes from two minutes on; on an axis of minutes, one minute is, too.
         let is_minute = self.unit == Unit::Span && value == 60e9;
         if is_minute { "1 min".into() } else { trim_zeros(&self.unit.spell(value)) }
     }
@@ -106,13 +106,13 @@ impl Scale {
     fn multiples(&self, most: usize) -> Vec<f64> {
         let step = self.step.unwrap_or_else(|| step(self.high - self.low, most, &self.unit));
         let first = (self.low / step).ceil() as i64;
-        // The slack keeps a last multiple that rounding put just above the end.
+        // The tolerance keeps a last multiple that rounding put just above the end.
         let last = (self.high / step + 1e-9).floor() as i64;
         (first..=last).map(|multiple| multiple as f64 * step).collect()
     }
 
-    /// Round values of a logarithmic axis: powers, with 2 and 5 times them if powers are too few, or
-    /// multiples if the axis is too short even for those.
+    /// Round values of a logarithmic axis: powers, with 2 and 5 times the powers if these are too few. An
+    /// axis that is too short even for those has multiples.
     fn powers(&self, most: usize) -> Vec<f64> {
         let most = most.max(2);
         let finest = if self.binary {
@@ -133,7 +133,7 @@ impl Scale {
         let power = |value: f64| value.log10() / base.log10();
         let powers = (power(self.low).floor() as i32)..=(power(self.high).ceil() as i32);
         let values = powers.flat_map(|power| digits.iter().map(move |digit| digit * base.powi(power)));
-        // The slack keeps powers that rounding put just beyond an end.
+        // The tolerance keeps powers that rounding put just beyond an end.
         values.filter(|value| (self.low * (1.0 - 1e-9)..=self.high * (1.0 + 1e-9)).contains(value)).collect()
     }
 }
@@ -160,7 +160,7 @@ fn range(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
     })
 }
 
-/// The smallest round step with which at most `most` ticks, both ends included, cover `span`.
+/// The smallest round step with which at most `most` ticks, including both ends, cover `span`.
 fn step(span: f64, most: usize, unit: &Unit) -> f64 {
     let least = span / (most.max(2) - 1) as f64;
     /// Nanoseconds of a minute.

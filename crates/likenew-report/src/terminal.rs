@@ -1,4 +1,4 @@
-//! Documents as text within the width of a terminal: one screen, everything, or one line.
+//! Shows documents as text within a terminal's width: one screen, everything, or one line.
 
 mod answers;
 mod chart;
@@ -51,7 +51,7 @@ impl Default for Terminal {
     }
 }
 
-/// The documents as text that ends with a newline; those of one procedure side by side, below the comparison if one comes first.
+/// The documents as text that ends with a newline: those of one procedure side by side, below their comparison if it is first.
 pub fn show(documents: &[LabeledDocument], terminal: &Terminal) -> String {
     let page =
         Page { width: terminal.width.max(Terminal::WIDTH_MIN), paint: Paint { color: terminal.color } };
@@ -80,7 +80,7 @@ pub fn show(documents: &[LabeledDocument], terminal: &Terminal) -> String {
             View::Line => blocks.push(page.lines(group)),
         }
     }
-    // Cells and plots are padded to their full width; the ends of lines need not be.
+    // Cells and plots are padded to their full width, but lines need no spaces at their end.
     let text = blocks.join(if terminal.view == View::Line { "" } else { "\n" });
     text.lines().map(|line| format!("{}\n", line.trim_end())).collect()
 }
@@ -92,7 +92,7 @@ struct Page {
 }
 
 impl Page {
-    /// Lines of text over a hundred columns are hard to read; tables may be wider.
+    /// Text wider than a hundred columns is hard to read; tables may be wider.
     fn text_width(&self) -> usize {
         self.width.min(100)
     }
@@ -105,18 +105,18 @@ impl Page {
         format!("{above}{} {}\n", self.paint.strong(&last), self.paint.faint(&rule))
     }
 
-    /// A note, wrapped.
+    /// A note in faint color, wrapped.
     fn faint_lines(&self, text: &str) -> String {
         let lines = self.wrap(text, "", 2);
         lines.iter().map(|line| format!("{}\n", self.paint.faint(line))).collect()
     }
 
-    /// A wrapped text, each line after an indent, the first after a `head` of the same width.
+    /// Wraps a text. Each line has an indent; the first has `head`, of the same width, instead.
     fn wrap(&self, text: &str, head: &str, indent: usize) -> Vec<String> {
         wrap(text, head, indent, self.text_width())
     }
 
-    /// The same in at most this many lines, with an ellipsis if some are left out.
+    /// Wraps a text into at most `most` lines, with an ellipsis if any are left out.
     fn wrap_at_most(&self, text: &str, head: &str, indent: usize, most: usize) -> Vec<String> {
         let mut lines = self.wrap(text, head, indent);
         if lines.len() <= most {
@@ -131,7 +131,7 @@ impl Page {
     }
 }
 
-/// A text wrapped to this width, each line after an indent, the first after a `head` of the same width.
+/// Wraps a text to this width. Each line has an indent; the first has `head`, of the same width, instead.
 fn wrap(text: &str, head: &str, indent: usize, width: usize) -> Vec<String> {
     let blank = " ".repeat(indent);
     let options = textwrap::Options::new(width)

@@ -1,4 +1,4 @@
-//! Numbers and keys as people write them: 10⁶ bytes a second, binary sizes, scaled times.
+//! Spells numbers and keys as people write them: 10⁶ bytes a second, binary sizes, scaled times.
 //!
 //! `schema/spelling.json` has examples that this module and the page must agree on.
 
@@ -18,9 +18,9 @@ pub(crate) enum Unit {
     Amount,
     /// Nanoseconds.
     Span,
-    /// Hundredths.
+    /// Hundredths, shown as a percentage.
     Percent,
-    /// Parts of one, shown as hundredths.
+    /// Parts of one, shown as a percentage.
     Share,
     /// One number over another of its kind.
     Ratio,
@@ -54,7 +54,7 @@ impl Unit {
         }
     }
 
-    /// Whether a ratio of two such numbers says how much faster one drive is.
+    /// Whether a ratio of two such numbers tells how much faster one drive is.
     pub(crate) fn is_rate(&self) -> bool {
         matches!(self, Self::Rate | Self::Iops | Self::Frequency)
     }
@@ -79,7 +79,7 @@ impl Unit {
         }
     }
 
-    /// `value` for a column whose heading already says MB/s or IOPS.
+    /// `value` for a column whose heading already has MB/s or IOPS.
     pub(crate) fn spell_below_heading(&self, value: f64) -> String {
         let sign = if value < 0.0 { "-" } else { "" };
         match self {
@@ -90,26 +90,26 @@ impl Unit {
     }
 }
 
-/// What the keys of tables say, and the words for identifiers: `schema/columns.json`.
+/// What the keys of tables mean, and the words for identifiers: `schema/columns.json`.
 #[derive(serde::Deserialize)]
 pub(crate) struct Keys {
-    /// Numbers that say what was measured, not the result: they identify rows in every document. Words do so, too.
+    /// Numbers that say what was measured and not the result. They identify rows in every document, as words do.
     pub(crate) keys: Vec<String>,
-    /// Numbers that count work, or are ratios: a row's unit does not apply to them.
+    /// Numbers that count work, or are ratios; a row's unit does not apply to them.
     pub(crate) counts: Vec<String>,
-    /// Keys of texts that are identifiers, such as `slow_once`, each with the words for some of them.
+    /// Keys whose texts are identifiers, such as `slow_once`, each with the words for some of its texts.
     identifiers: BTreeMap<String, BTreeMap<String, String>>,
     units: Vec<UnitWords>,
 }
 
-/// The words of a key that say its unit.
+/// The words in a key that name its unit.
 #[derive(serde::Deserialize)]
 struct UnitWords {
     words: Vec<String>,
     unit: String,
-    /// What stands for them in a heading.
+    /// Their text in a heading.
     shown: String,
-    /// The heading of a key that has no other word.
+    /// The heading of a key with no other words.
     alone: String,
 }
 
@@ -125,7 +125,7 @@ impl Keys {
     }
 }
 
-/// Name and unit of a column, from its key: the unit is one of its words.
+/// Name and unit of a column from its key, some words of which name the unit.
 pub(crate) fn heading(key: &str) -> (String, Unit) {
     let words: Vec<&str> = key.split('_').map(percentile).collect();
     let entry = KEYS.units.iter().find_map(|unit| {
@@ -140,7 +140,7 @@ pub(crate) fn heading(key: &str) -> (String, Unit) {
     (clean(&text), Unit::parse(&entry.unit))
 }
 
-/// A percentile as it is written: `p999` is `p99.9`.
+/// The usual spelling of a percentile: `p999` is `p99.9`.
 fn percentile(word: &str) -> &str {
     match word {
         "p999" => "p99.9",
@@ -150,14 +150,14 @@ fn percentile(word: &str) -> &str {
     }
 }
 
-/// Whether it controls a terminal, begins a line or changes the direction of writing.
+/// Whether a character controls a terminal, begins a line or changes the direction of writing.
 pub fn steers(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// JSON or TOML in which what [`steers`] is escaped in strings, the only places that can hold it; their values stay the same.
-/// Ends of lines and the codes of colors, which no string holds as they are, stay.
+/// Escapes characters that [`steers`] names in JSON or TOML, whose values stay the same: only strings can
+/// hold them. It keeps line ends and color codes, which no string holds unescaped.
 pub fn escape_steering(text: &str) -> Cow<'_, str> {
     let is_escaped = |c: char| steers(c) && c >= '\u{7f}';
     if !text.contains(is_escaped) {

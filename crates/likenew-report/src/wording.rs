@@ -1,4 +1,4 @@
-//! Every sentence of this crate: the words of terminal and page for answers, actions, drives and runs.
+//! All sentences of this crate: the words of terminal and page for answers, actions, drives and runs.
 
 use std::collections::HashSet;
 
@@ -13,7 +13,7 @@ use likenew_core::units::{Nanos, Number, digits};
 use crate::document::Document;
 use crate::unit::{Unit, clean};
 
-/// The served page, for a browser without scripts.
+/// For a browser without scripts, on the served page.
 pub(crate) const NEEDS_SCRIPTS: &str = "This page needs JavaScript; likenew report shows the same runs.";
 
 /// A caveat of a run that was resumed.
@@ -22,7 +22,7 @@ pub(crate) fn interrupted_parts(breaks: usize) -> String {
     format!("The run was interrupted and resumed {times}; the drive was idle or in use in between.")
 }
 
-/// The mark of an answer, which tells its standing without color; measurements have none.
+/// The mark of an answer, which shows its standing without color; measurements have none.
 pub(crate) fn mark(standing: Standing) -> Option<&'static str> {
     match standing {
         Standing::Good => Some("✓"),
@@ -32,7 +32,7 @@ pub(crate) fn mark(standing: Standing) -> Option<&'static str> {
     }
 }
 
-/// The mark as a screen reader says it.
+/// The meaning of the mark, for a screen reader.
 pub(crate) fn mark_meaning(standing: Standing) -> Option<&'static str> {
     match standing {
         Standing::Good => Some("OK"),
@@ -50,7 +50,7 @@ pub(crate) fn summary(document: &Document) -> String {
     document.answers.first().map_or_else(|| "This run gave no answers.".into(), answer)
 }
 
-/// `Sequential write: 20 MB/s, 26% of new`.
+/// Question and answer: `Sequential write: 20 MB/s, 26% of new`.
 pub(crate) fn answer(answer: &Answer) -> String {
     if answer.question.is_empty() {
         return clean(&answer.answer);
@@ -58,8 +58,8 @@ pub(crate) fn answer(answer: &Answer) -> String {
     format!("{}: {}", clean(&answer.question), clean(&answer.answer))
 }
 
-/// Whether a summary has already said what an answer says, with its question or as a sentence of its own; ranges in
-/// brackets are details, and how clauses are joined does not matter.
+/// Whether a summary already contains an answer, with its question or as a sentence of its own. Ranges in
+/// brackets are details, and punctuation between clauses does not matter.
 pub(crate) fn is_said_in(summary: &str, answer: &Answer) -> bool {
     let summary = spoken_words(summary);
     let text = spoken_words(&answer.answer);
@@ -67,7 +67,7 @@ pub(crate) fn is_said_in(summary: &str, answer: &Answer) -> bool {
     (is_sentence && summary.contains(&text)) || summary.contains(&spoken_words(&self::answer(answer)))
 }
 
-/// A shorter answer may stand in a summary by chance.
+/// Fewest characters of an answer without its question; a shorter one may occur in a summary by chance.
 const SENTENCE_MIN: usize = 20;
 
 fn spoken_words(text: &str) -> String {
@@ -85,7 +85,7 @@ fn spoken_words(text: &str) -> String {
     kept.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// `19.8 MB/s (15.9–24.7)`, without the interval if that is the value alone.
+/// `19.8 MB/s (15.9–24.7)`, or only the value if the interval is the same.
 fn estimate(estimate: &Estimate) -> String {
     let Estimate { value, low, high, ref unit } = *estimate;
     let unit = Unit::parse(unit);
@@ -98,7 +98,7 @@ fn estimate(estimate: &Estimate) -> String {
     }
 }
 
-/// `at least 15.9 MB/s`, of an interval with one open end.
+/// `at least 15.9 MB/s`, for an interval with one open end.
 fn open_interval(unit: &Unit, low: f64, high: f64) -> Option<String> {
     match (low.is_finite(), high.is_finite()) {
         (true, false) => Some(format!("at least {}", unit.spell(low))),
@@ -107,8 +107,8 @@ fn open_interval(unit: &Unit, low: f64, high: f64) -> Option<String> {
     }
 }
 
-/// The line about the number of an answer: `Interval: 15.9–24.7 MB/s` below one that names the number. `None` where
-/// that is said already, where the interval is the number alone, and where nothing says what a bare number counts.
+/// The line about an answer's number: `Interval: 15.9–24.7 MB/s` below an answer that contains the number. `None` if the interval
+/// is already said or is only the number, or if nothing says what a bare number counts.
 pub(crate) fn interval(answer: &Answer) -> Option<String> {
     let estimated = answer.estimate.as_ref()?;
     let unit = Unit::parse(&estimated.unit);
@@ -144,7 +144,7 @@ pub(crate) const TO_DECIDE: &str = "To decide";
 /// written`.
 pub(crate) fn action(action: &Action) -> String {
     let mut parts = vec![clean(&action.why)];
-    // An action without a command loses nothing either.
+    // An action without a command loses nothing, either.
     if action.command.is_some() || action.loses != Loss::Nothing {
         parts.push(loss(action.loses).to_owned());
     }
@@ -153,7 +153,7 @@ pub(crate) fn action(action: &Action) -> String {
     parts.join(" · ")
 }
 
-/// The actions of all answers of a standing, each command once.
+/// The actions of all answers with this standing, each command once.
 pub(crate) fn distinct_actions(document: &Document, standing: Standing) -> Vec<&Action> {
     let mut known = HashSet::new();
     let answers = document.answers.iter().filter(|answer| answer.standing == standing);
@@ -161,11 +161,11 @@ pub(crate) fn distinct_actions(document: &Document, standing: Standing) -> Vec<&
     actions.filter(|action| known.insert(action_key(action))).collect()
 }
 
-/// Fonts of a picture, the first that is there.
+/// Fonts of a picture; the first that exists is used.
 pub(crate) const CARD_FONTS: &str = "Open Sans, DejaVu Sans, sans-serif";
 
 likenew_core::sentences! {
-    /// Below what was measured.
+    /// Goes below what was measured.
     pub(crate) fn measured_by(procedure: &str, version: &str) =
         "Measured with likenew {version} ({procedure})";
     /// The command that undoes an action.
@@ -181,7 +181,7 @@ likenew_core::sentences! {
     pub(crate) fn points_beyond(count: usize) = "points beyond 10³⁰ left out: {count}";
 }
 
-/// What two equal actions share: the command, or the name if there is no command.
+/// What two equal actions share: the command, or the id if there is no command.
 pub(crate) fn action_key(action: &Action) -> &str {
     action.command.as_deref().unwrap_or(&action.id)
 }
@@ -206,12 +206,12 @@ fn duration(seconds: f64) -> String {
     }
 }
 
-/// The cost of a run, in brackets after the place of its details; `None` if it took no time.
+/// What a run cost: bytes written and time. `None` if it wrote nothing and took no time.
 pub(crate) fn cost(document: &Document) -> Option<String> {
     cost_with_clock(document, ", simulated")
 }
 
-/// The same, with a suffix for the time of a virtual clock.
+/// The cost of a run, with a suffix for the time of a virtual clock.
 fn cost_with_clock(document: &Document, is_virtual: &str) -> Option<String> {
     let elapsed = Nanos(document.elapsed_ns);
     let clock = match document.instrument.clock {
@@ -226,10 +226,10 @@ fn cost_with_clock(document: &Document, is_virtual: &str) -> Option<String> {
     }
 }
 
-/// Above the summaries of runs that are compared.
+/// The title above the summaries of compared runs.
 pub(crate) const EACH_BY_ITSELF: &str = "Each run by itself";
 
-/// What stands before the command that shows the rest.
+/// Precedes the command that shows the rest.
 pub(crate) const DETAILS: &str = "Details:";
 
 /// The last line of a screen.
@@ -246,7 +246,7 @@ fn more_of(count: usize, one: &str, several: &str) -> String {
     format!("{count} more {}", if count == 1 { one } else { several })
 }
 
-/// Rows and columns, at least one, that a table or a heat map leaves out.
+/// How many rows and columns a table or heat map leaves out; at least one.
 pub(crate) fn cells_left_out(rows: usize, columns: usize) -> String {
     let (more_rows, more_columns) = (more_of(rows, "row", "rows"), more_of(columns, "column", "columns"));
     match (rows, columns) {
@@ -256,13 +256,13 @@ pub(crate) fn cells_left_out(rows: usize, columns: usize) -> String {
     }
 }
 
-/// A table without rows.
+/// For a table without rows.
 pub(crate) const NO_ROWS: &str = "no rows";
-/// A chart without points.
+/// For a chart without points.
 pub(crate) const NOTHING_TO_DRAW: &str = "nothing to draw";
-/// A chart whose intervals are only on the HTML page.
+/// For a chart whose intervals are only on the HTML page.
 pub(crate) const INTERVALS_ELSEWHERE: &str = "The intervals around the lines: --json or --html has them.";
-/// Charts on the plain page.
+/// For charts on the plain page.
 pub(crate) const PICTURES_NEED_SCRIPTS: &str = "Charts need a browser with JavaScript enabled.";
 
 /// Target, program, and the limits of the measurement, in sentences.
@@ -297,12 +297,12 @@ fn target(document: &Document) -> String {
     format!("Target {}: {what}{space}{facts}.", target.name)
 }
 
-/// `file 26`, and `407 MiB written`.
+/// A place on an axis: `file 26`, or `407 MiB written`.
 pub(crate) fn place(axis: &str, value: &str) -> String {
     if axis == "written" { format!("{value} {axis}") } else { format!("{axis} {value}") }
 }
 
-/// `2026-03-14 15:09`, of a date such as `2026-03-14T15:09:26.535Z`.
+/// Date and minute: `2026-03-14 15:09` of `2026-03-14T15:09:26.535Z`.
 pub(crate) fn minute(started_at: &str) -> Option<String> {
     Some(started_at.get(..16)?.replace('T', " "))
 }

@@ -1,4 +1,4 @@
-//! Is the drive slow, compared with what, why, and what fixes it?
+//! The procedure `check`: measures a drive, compares it, and says whether it is slow, why, and what fixes it.
 
 mod answers;
 mod baseline_file;
@@ -52,8 +52,8 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
 /// The procedure.
 pub struct Check {
     options: CheckOptions,
-    /// Whether it comes before a repair or after one. Then sequential writes don't continue until they show how fast sustained writes
-    /// are, as on a small drive that restores what they are to measure, and nothing is measured that no step restores.
+    /// Whether the check belongs to a repair. It then skips continued sequential writes, which on a small
+    /// drive restore what they measure, and durable writes, which no step restores.
     pub(crate) is_of_repair: bool,
 }
 
@@ -75,8 +75,8 @@ impl Check {
         Ok(Self { options, is_of_repair: false })
     }
 
-    /// Follows it from its first step: what it measured, and whether it ended early. Part of it may have been done `before` the
-    /// step that comes next.
+    /// Follows the check from its first step: what it measured, and whether it ended early. `before` is where
+    /// it begins among the steps of the run.
     pub(crate) fn follow<'a>(
         &self,
         steps: &mut Steps<'a>,
@@ -85,12 +85,12 @@ impl Check {
         Experiment::follow(&self.options, steps, before, self.is_of_repair)
     }
 
-    /// What that shows.
+    /// Diagnoses what the check measured.
     pub(crate) fn diagnose<'a>(&'a self, results: CheckResults<'a>) -> DiagnosedCheck<'a> {
         DiagnosedCheck::new(&self.options, results)
     }
 
-    /// Most bytes that are written because of what a step finds, beyond a dry run.
+    /// Most bytes that a check writes beyond its dry run because of what this step finds.
     fn beyond_dry_run(&self, evidence: &Evidence, step: &Step) -> u64 {
         match step {
             Step::Run(workload) if workload.name == wording::workload_names::WRITES => {
@@ -129,7 +129,7 @@ impl Procedure for Check {
     }
 }
 
-/// Speed of writing places again over their first writes, from which the places were slow. Chosen: above the scatter of a check.
+/// Second over first write speed of the same addresses, from which they were slow. Chosen: above the scatter of a check.
 const REWRITTEN_FASTER: f64 = 1.15;
 /// Probability, in 0..1, from which something is certain. Chosen: the usual 95%.
 const SURE: f64 = 0.95;
@@ -209,13 +209,13 @@ impl<'a> DiagnosedCheck<'a> {
         self.diagnosis.get_or_init(|| diagnose(&self.case()))
     }
 
-    /// The metric that heads the answers: of those that are a problem, the one that fell farthest.
+    /// The metric of the headline: the problem that fell farthest below its reference.
     pub(crate) fn worst_metric(&self) -> Option<Metric> {
         self.answers(&self.case()).worst_shortfall().map(|worst| worst.metric)
     }
 
-    /// Sustained write speed by the closest reference, in bytes per second; the link is none, as it says nothing of the
-    /// drive.
+    /// Sustained write speed that the closest reference gives, in bytes per second. A link or a class gives
+    /// none, because it says nothing of this drive.
     pub(crate) fn sustained_goal(&self) -> Option<f64> {
         let measured = self.case().shortfall(Metric::SustainedWrite).map(|(_, reference)| reference);
         let references =
@@ -229,7 +229,7 @@ impl<'a> DiagnosedCheck<'a> {
         self.measurements().metric(Metric::SustainedWrite)
     }
 
-    /// How fast places were written again, in bytes per second, if that is certainly faster than their first writes.
+    /// Speed at which the same addresses are written again, in bytes per second; `None` unless certainly faster than at first.
     pub(crate) fn rewritten(&self) -> Option<Measured> {
         let gain = self.measurements().gain_by_writing();
         let gain = gain.filter(|gain| gain.chance_above(REWRITTEN_FASTER) >= SURE)?;
@@ -241,14 +241,14 @@ impl<'a> DiagnosedCheck<'a> {
         self.results.start_after_trim().is_some_and(|gain| gain.chance_above(REWRITTEN_FASTER) >= SURE)
     }
 
-    /// Whether writing places again has certainly shown nothing to gain.
+    /// Whether writing the same addresses again certainly gains nothing.
     pub(crate) fn gains_nothing_rewritten(&self) -> bool {
         let gain = self.measurements().gain_by_writing();
         gain.is_some_and(|gain| gain.chance_above(REWRITTEN_FASTER) <= 1.0 - SURE)
     }
 
-    /// Metrics of writes that are certainly slower than they should be: than `least` of what this drive reached
-    /// before or reaches when new (a share in 0..1), or, by any other reference, than is healthy.
+    /// Metrics of writes that are certainly too slow: below the share `least` (0..1) of a baseline or a
+    /// simulated new drive, or below what another reference calls healthy.
     pub(crate) fn slow_writes(&self, least: f64) -> Vec<Metric> {
         let case = self.case();
         let is_slow = |metric: &Metric| {
@@ -264,7 +264,7 @@ impl<'a> DiagnosedCheck<'a> {
         writes.into_iter().filter(is_slow).collect()
     }
 
-    /// Whether rated speeds are those that the user named.
+    /// Whether the user gave the rated speeds.
     fn has_given_speeds(&self) -> bool {
         let is_rated = |reference: &ReferenceOption| reference.origin == Origin::Advertised;
         self.results.evidence.identity.kind != TargetKind::Simulated
@@ -294,7 +294,7 @@ impl<'a> DiagnosedCheck<'a> {
         }
     }
 
-    /// Whether the drive failed I/Os of it.
+    /// Whether I/Os of the check failed.
     pub(crate) fn has_failed(&self) -> bool {
         has_failed(self.results.past.segments.iter().copied())
     }
@@ -337,8 +337,8 @@ impl<'a> DiagnosedCheck<'a> {
     }
 }
 
-/// The references of a plan, what is known of drives like this one where the plan gives nothing of the kind, and the speed of the
-/// drive's link.
+/// The references of the plan and the speed of the drive's link. What is known of similar drives adds what
+/// the plan does not give.
 fn references(options: &CheckOptions, kin: &Kin, facts: Option<&Facts>) -> Vec<Reference> {
     let mut references = options.references();
     for reference in references.iter_mut().filter(|reference| reference.origin == Origin::OtherDrive) {

@@ -27,7 +27,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     manual: include_str!("facts.md"),
 };
 
-/// It has no options.
+/// The procedure has no options.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct FactsOptions {}
@@ -50,7 +50,7 @@ impl Procedure for Facts {
         &DESCRIPTOR
     }
 
-    /// It needs no layout.
+    /// The smallest file, because the procedure does no I/O.
     fn layout(&self) -> Layout {
         Layout { files: 1, file_bytes: 4096 }
     }
@@ -78,7 +78,7 @@ pub(crate) fn about_outputs(reported: &Reported) -> impl Iterator<Item = Answer>
     std::iter::once(wording::read_from(reported)).chain(wording::not_shown(&reported.missing))
 }
 
-/// Facts of another machine where a check was asked for, and no speed is among them.
+/// Findings for a check of another machine whose outputs hold no speed.
 pub(crate) fn judge_without_speed(facts: &Known) -> Findings {
     let mut findings = judge(facts, None);
     let (summary, answer) = wording::speed_not_shown(&findings.summary, failing_drives(facts).is_some());
@@ -87,7 +87,7 @@ pub(crate) fn judge_without_speed(facts: &Known) -> Findings {
     Findings { summary, ..findings }
 }
 
-/// Everything unusual about drives, and what was read, for a check of another machine.
+/// Everything unusual about drives of another machine, and what was read, to add to a check of it.
 pub(crate) fn judge_beside_speed(facts: &Known) -> Vec<Answer> {
     let remarks = remarks(facts);
     remarks.iter().map(Remark::answer).chain(facts.reported.iter().flat_map(about_outputs)).collect()
@@ -121,7 +121,7 @@ fn judge(facts: &Known, target: Option<&str>) -> Findings {
         several => Unusual::Several(several.len()),
     };
     findings.summary = wording::summary(&health, state, unusual, unavailable, rows.len());
-    // A failing drive comes first, and one whose health is unknown: silence is no health. That none is failing is no news.
+    // A failing drive comes first, and so does one of unknown health, which may be bad. Good health is no news.
     match state {
         Health::Failing | Health::Unreported => findings.answers.push(health),
         Health::Sound => remarkable.push(health),
@@ -160,7 +160,7 @@ fn overview(facts: &Known, state: Health, is_unremarkable: bool) -> Overview {
     }
 }
 
-/// What a drive was sold as, and what its class reaches.
+/// The product of a drive; if that is unknown, what its class reaches.
 fn product(drive: &Drive) -> Option<Answer> {
     if let Some(rated) = of_drive(drive) {
         return Some(wording::product(&drive.name, rated));
@@ -170,10 +170,10 @@ fn product(drive: &Drive) -> Option<Answer> {
     Some(wording::class(&drive.name, &usual))
 }
 
-/// Hours with power from which a drive's pace says how long it lasts. Chosen: a month and a half.
+/// Power-on hours from which a drive's pace of writing says how long it lasts. Chosen: a month and a half.
 const HOURS_LEAST: u64 = 1000;
 
-/// How much of what a drive is rated to take was written, and how long the rest lasts at the pace so far.
+/// How much of its rated endurance a drive has used, and how long the rest lasts at the pace so far.
 fn endurance(drive: &Drive) -> Option<Answer> {
     let drive = Some(drive).filter(|drive| !drive.is_volume())?;
     let rated_bytes = of_drive(drive)?.drive.tbw? * 1e12;
@@ -195,7 +195,7 @@ fn drive_line(drive: &Drive) -> DriveLine {
     }
 }
 
-/// Drives that report that they are failing: whatever was asked, their owner has to know it first.
+/// Names drives that report that they are failing: whatever was asked, their owner has to know it first.
 pub(crate) fn failing_drives(facts: &Known) -> Option<Answer> {
     let failing: Vec<(String, Vec<String>)> = facts
         .drives
@@ -219,7 +219,7 @@ fn health_answer(facts: &Known) -> (Health, Answer) {
     if silent.is_empty() {
         return (Health::Sound, wording::sound());
     }
-    // Of several reasons the one counts that the user can act on.
+    // A reason that the user can act on comes first.
     let can_be_helped = |drive: &&&Drive| matches!(drive.health.failing, Fact::Unknown { help: Some(_), .. });
     let drive = silent.iter().find(can_be_helped).or(silent.first());
     let reason = drive.and_then(|drive| drive.health.failing.reason()).unwrap_or(wording::COULD_NOT_BE_ASKED);
@@ -228,13 +228,13 @@ fn health_answer(facts: &Known) -> (Health, Answer) {
     (Health::Unreported, wording::unreported(&names, reason))
 }
 
-/// What root could find out, if another user asked.
+/// Adds the action to ask as root, if root can find out more.
 fn with_root_action(health: Answer, rows: &[FactRow], target: Option<&str>, is_root: bool) -> Answer {
     let takes_root =
         |row: &&FactRow| row.unknown.is_some() && row.help.as_ref().is_some_and(|help| help.contains("root"));
     match rows.iter().filter(takes_root).count() {
         0 => health,
-        // Root is refused by something else.
+        // Something other than missing rights refuses root.
         _ if is_root => health,
         facts => {
             let target = target.map_or_else(|| "--all".to_owned(), shell_quote);

@@ -1,5 +1,5 @@
 //! What is known of drives like this one: its model's rated speeds, what new drives of its class reach, and the limits of a cloud
-//! volume of its size. It follows from facts alone, so that an earlier run is judged by what is known today.
+//! volume of its size. All of it follows from facts alone, so earlier runs are judged by what is known today.
 
 use likenew_core::facts::{Drive, Facts};
 use likenew_diagnosis::{Metric, Origin, Reference};
@@ -9,40 +9,40 @@ use likenew_rated::{
 
 use crate::facts::{faults_met, firmware_fault};
 
-/// Share of a rated speed of a hard disk from which it is healthy: it is rated on its outer tracks, and the inner ones hold half as
-/// much. Less than half, because files are not in one piece.
+/// Share of its rated speed from which a hard disk is healthy. Its outer tracks are rated, and the inner ones
+/// hold half as much; less than half, because files are not in one piece.
 const INNER_TRACKS: f64 = 0.4;
 
-/// Models from which the slowest of them is the slowest of its class. Chosen: rated figures of SSDs and hard disks come from whole
-/// product lines, and a class has dozens of these.
+/// Number of models from which the slowest one stands for its class. Chosen: rated figures of SSDs and hard
+/// disks come from whole product lines, and a class has dozens of these.
 const MODELS_OF_A_CLASS: usize = 30;
 
-/// How near to a limit a value is to have been held by it, as a share. Chosen: limits are kept to a few percent.
+/// Distance from a limit, as a share, up to which a value counts as held by it. Chosen: limits are kept to a few percent.
 const AT_LIMIT: f64 = 0.07;
 
-/// Sequential reads of the classes of drives that are sold today for a computer, about as large as this one.
+/// Usual sequential reads of the classes that are sold today for computers, at about this capacity.
 pub(crate) fn classes_to_buy(capacity_bytes: u64) -> Vec<Usual> {
     let nvme = |generation| Class::Nvme { generation, lanes: 4 };
     let classes = [Class::SataSsd { gbit: 6 }, nvme(3), nvme(4), nvme(5)];
     classes.into_iter().filter_map(|class| usual(class, Some(capacity_bytes), Figure::Read)).collect()
 }
 
-/// Share of what a speed class promises from which a card keeps it: a promise is a minimum, and a check is no test of the SD
-/// Association.
+/// Share of its speed class's rate from which a card is healthy. The class promises a minimum, but a check is
+/// no test of the SD Association.
 const PROMISE_KEPT: f64 = 0.9;
 
 /// What is known of drives like this one.
 #[derive(Debug, Default)]
 pub(crate) struct Kin {
-    /// The speed classes of a card, and the bytes a second that they promise of sequential writes.
+    /// The speed classes of a card, and the bytes a second that they promise for sequential writes.
     pub(crate) speed_classes: Option<(String, f64)>,
-    /// The model.
+    /// Rated figures of the model.
     pub(crate) rated: Option<Rated>,
     /// Values of new drives of its class.
     pub(crate) usual: Vec<(Metric, Usual)>,
-    /// What it may be limited to, if it is a volume of a cloud.
+    /// Limits of the types that it may be, if it is a cloud volume.
     pub(crate) volumes: Vec<Limits>,
-    /// A known fault of its firmware, and what is said of it.
+    /// A known fault of its firmware, and the sentence about it.
     pub(crate) fault: Option<(&'static FirmwareFault, String)>,
 }
 
@@ -54,7 +54,7 @@ const FIGURES: [(Metric, Figure); 4] = [
 ];
 
 impl Kin {
-    /// Of the one drive at the bottom, where its own speed shows through.
+    /// From facts of the one drive below the target; empty if something hides that drive's own speed.
     pub(crate) fn new(facts: Option<&Facts>) -> Self {
         let Some(facts) = facts else { return Self::default() };
         if let [Drive { cloud: Some(_), identity, .. }] = facts.drives.as_slice() {
@@ -78,7 +78,7 @@ impl Kin {
         }
     }
 
-    /// The share of another drive's speed from which one is healthy that may be measured at another place: of a hard disk.
+    /// For a hard disk, the share of another disk's speed from which it is healthy: both may be measured on different tracks.
     pub(crate) fn share_of_other_place(&self) -> Option<f64> {
         let rotates = self.rated.as_ref().is_some_and(|rated| rated.product.rpm.is_some());
         let is_disk = |(_, usual): &(Metric, Usual)| matches!(usual.class, Class::Disk { .. });
@@ -117,7 +117,7 @@ impl Kin {
         rated.chain(promised).chain(of_class).collect()
     }
 
-    /// The types of volumes that the highest I/Os and bytes a second measured fit: they reach one limit and go beyond none.
+    /// Types of cloud volumes that fit the highest measured rates, which reach one limit and exceed none.
     pub(crate) fn held_by(&self, iops: Option<f64>, bytes_per_s: Option<f64>) -> Vec<&'static str> {
         let over = |measured: Option<f64>, limit: Option<f64>| Some(measured? / limit?);
         let holds = |limits: &&Limits| {

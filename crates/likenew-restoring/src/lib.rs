@@ -1,4 +1,4 @@
-//! Procedures that find out why a drive is slow or wrong, and restore it, one file pair each: the code and
+//! Procedures that find out why a drive is slow or wrong, and restore it. Each has two files: its code and
 //! its manual page.
 //!
 //! A procedure decides what to run next and what the evidence says. It touches no drive, no clock and no

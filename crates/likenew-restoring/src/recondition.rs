@@ -47,13 +47,13 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
 /// Ratio of a metric after and before from which a change counts on a real drive. Chosen: checks of one drive
 /// repeat to a few percent.
 const NOTICEABLE: f64 = 1.1;
-/// The same on a simulated drive, which only varies by chance inside. Chosen: half of that.
+/// The same on a simulated drive, which varies only by chance inside. Chosen: half as much change.
 const NOTICEABLE_SIMULATED: f64 = 1.05;
 /// The same on a virtual disk, whose speed varies from run to run by tens of percent. Chosen: above the
 /// largest variation of reads seen between checks.
 const NOTICEABLE_VIRTUAL: f64 = 1.6;
 
-/// Share of what a drive reached before, below which its writes are worth a step that stops where it gains nothing.
+/// Share of a drive's former write speed below which a step is tried, if it stops once it gains nothing.
 /// Chosen: what is called restored.
 const WORTH_TRYING: f64 = 0.95;
 
@@ -116,7 +116,7 @@ impl Recondition {
         }
     }
 
-    /// What steps know after these checks.
+    /// What a step may know after these checks.
     fn context<'a>(&'a self, steps: &Steps<'a>, checks: &[DiagnosedCheck<'_>]) -> StepContext<'a> {
         let past = steps.since(Place::default());
         let latest = || past.observations.iter().rev().map(|observation| &observation.result);
@@ -136,12 +136,11 @@ impl Recondition {
         }
     }
 
-    /// The step after a check, if any: the one that was named, or the first that can help against what was
-    /// found.
+    /// The step after a check, if any: the named one, or the first that can help against what was found.
     ///
-    /// The order is that of the expected gain for each byte written, within what loses nothing: TRIM writes nothing, old data
-    /// and free space are a part of the drive, everything is all of it. Where everything is to be rewritten anyway, old data
-    /// is not rewritten on its own before.
+    /// Among steps that lose nothing, the one with the most expected gain for each byte written comes first.
+    /// TRIM writes nothing; old data and free space are a part of the drive; `rewrite` writes all of it. If
+    /// all data is to be rewritten anyway, old data is not rewritten on its own before.
     fn choose(&self, context: &StepContext<'_>, history: &History<'_>) -> Option<StepName> {
         let is_tried = |name: StepName| history.attempts.iter().any(|attempt| attempt.name == name);
         if let Some(named) = self.options.step {
@@ -151,13 +150,13 @@ impl Recondition {
         }
         let check = history.checks.last().expect("a step is chosen by a check");
         if check.has_failed() {
-            // Each step loads a failing drive when its data has yet to be saved.
+            // A failing drive is spared every step, because its data has yet to be saved.
             return None;
         }
         let diagnosis = check.diagnosis();
         let can = |name: StepName| {
             let step = implementation(name);
-            // Where everything was rewritten, no data is old.
+            // After all data was rewritten, none is old.
             let is_done = name == StepName::Refresh && is_tried(StepName::Rewrite);
             !name.destroys()
                 && !is_tried(name)
@@ -191,7 +190,7 @@ struct History<'a> {
     attempts: Vec<Attempt<'a>>,
 }
 
-/// What writing places again has shown. It counts as long as first writes of places are still slower than that.
+/// What writing the same addresses again has shown. A gain counts as long as sustained writes are slower than that.
 fn trial(checks: &[DiagnosedCheck<'_>]) -> Trial {
     let last = checks.last();
     let shown = checks.iter().filter_map(DiagnosedCheck::rewritten);
@@ -201,7 +200,7 @@ fn trial(checks: &[DiagnosedCheck<'_>]) -> Trial {
         };
         return if last.is_some_and(shows_none) { Trial::NoGain } else { Trial::Unknown };
     };
-    // Places that were written again may be faster than a new drive is over a longer stretch.
+    // Rewritten addresses may be faster than a new drive is over a longer stretch.
     let as_new = last.and_then(DiagnosedCheck::sustained_goal).unwrap_or(f64::INFINITY);
     let now = last.and_then(DiagnosedCheck::sustained_write);
     if now.is_some_and(|now| now.high < WORTH_TRYING * goal.value.min(as_new)) {
@@ -211,14 +210,14 @@ fn trial(checks: &[DiagnosedCheck<'_>]) -> Trial {
     }
 }
 
-/// Whether the file system puts rewritten data elsewhere, so that rewriting compares no place with itself.
+/// Whether the file system puts rewritten data elsewhere, so that rewriting compares no address with itself.
 fn writes_elsewhere(evidence: &Evidence) -> bool {
     const KINDS: [&str; 5] = ["bcachefs", "btrfs", "f2fs", "nilfs2", "zfs"];
     KINDS.iter().any(|kind| evidence.identity.has(("file system", kind)))
         && !evidence.identity.has(Identity::IN_PLACE)
 }
 
-/// The step before one that was named: before all data is rewritten, free space is trimmed or overwritten, so that the whole
+/// The step before a named one. Before `rewrite`, free space is trimmed or overwritten, so that the whole
 /// drive is written in address order.
 fn first_of(named: StepName, context: &StepContext<'_>, is_over: bool) -> Option<StepName> {
     let is_possible = |name: &StepName| context.obstacle(*name).is_none();
@@ -226,7 +225,7 @@ fn first_of(named: StepName, context: &StepContext<'_>, is_over: bool) -> Option
     goes_before.then(|| [StepName::Trim, StepName::Overwrite].into_iter().find(is_possible)).flatten()
 }
 
-/// Whether a step costs more than it has to: not everything is rewritten if a gentler step only has to wait.
+/// Whether a step costs too much: not all data is rewritten if a gentler step only has to wait.
 fn is_too_much(name: StepName, diagnosis: &Diagnosis) -> bool {
     let has_to_wait =
         |found_cause: &FoundCause| found_cause.blocked.iter().any(|step| step.kind != ActionKind::Rewrite);
@@ -239,8 +238,8 @@ fn causes_needing(name: StepName, diagnosis: &Diagnosis) -> Vec<&FoundCause> {
     causes.filter(|cause| cause.fixed_by.contains(&name.action())).collect()
 }
 
-/// TRIM costs nothing, so it is also sent if it only may help. Deleted files are lost by it, so it is not sent where writing places
-/// again, and TRIM of these places, have shown that nothing can be gained, and nobody knows better.
+/// Whether a step is taken on suspicion, as TRIM is because it costs nothing. It loses deleted files, so it is not sent if writing
+/// again gained nothing, nor TRIM of what the check wrote, and no goal is known.
 fn is_worth_trying(name: StepName, context: &StepContext<'_>, diagnosis: &Diagnosis) -> bool {
     let is_hopeless = context.trial == Trial::NoGain && context.sustained_goal_bytes_per_s.is_none();
     let fixable = causes_fixed_by(name.action());
@@ -250,13 +249,13 @@ fn is_worth_trying(name: StepName, context: &StepContext<'_>, diagnosis: &Diagno
     name == StepName::Trim && (context.trim_gains || !is_hopeless && may_help())
 }
 
-/// Whether a step helps by what it leaves for garbage collection, which shows in writing places again.
+/// Whether a step helps by freeing blocks for garbage collection, which shows when addresses are written again.
 fn frees_blocks(name: StepName) -> bool {
     matches!(name, StepName::Trim | StepName::Overwrite)
 }
 
-/// Where sequential writes are slow and no cause is known, what could make them faster is tried; also where a cause is, if places
-/// that were written again are faster. In a folder files are not rewritten, as that does not stop where it gains nothing.
+/// Whether a step is tried without a known cause, because sequential writes are slow, or because rewritten addresses
+/// are faster. Files of a folder are not rewritten on trial, because that does not stop if it gains nothing.
 fn is_worth_a_trial(name: StepName, context: &StepContext<'_>, diagnosis: &Diagnosis) -> bool {
     let is_possible = match name {
         StepName::Trim | StepName::Overwrite => true,
@@ -283,7 +282,7 @@ impl Procedure for Recondition {
     }
 
     fn bytes_written_max(&self, evidence: &Evidence, planned: &[Step]) -> Option<u64> {
-        // What a fix finds to rewrite is not known before.
+        // How much a fix finds to rewrite is not known before.
         let fixes = planned.iter().any(|step| matches!(step, Step::Probe(Probe::Fix(_))));
         if fixes { None } else { self.check.bytes_written_max(evidence, planned) }
     }
@@ -373,7 +372,7 @@ impl Recondition {
         let mut table = (!lines.is_empty()).then(|| wording::step_table(lines));
         let mut listed = Vec::new();
         if let (true, [only]) = (finished_steps.is_empty(), checks.as_slice()) {
-            // Where nothing was done, its speeds say why.
+            // If nothing was done, the speeds of the check say why.
             let mut check_findings = only.findings();
             if table.is_none() {
                 listed.extend(findings.answers.iter().map(|answer| answer.id.clone()));
@@ -468,7 +467,7 @@ fn judge_step<'a>(
     let mut changes = before.zip(after).map(|(before, after)| changes(before, after)).unwrap_or_default();
     let mut wanted = before
         .map_or_else(Vec::new, |before| Measure::metrics_showing(&causes_needing(name, before.diagnosis())));
-    // A device that loses nothing is measured by reads, which show nothing of this step; its own rewriting shows how fast it is written.
+    // Checks of a device whose data is kept only read; the step's own rewriting shows how fast it is written.
     let measures_writes =
         changes.iter().any(|change| change.measure == Measure::Metric(Metric::SustainedWrite));
     if attempt.rewrite_end.is_some() && !measures_writes {
@@ -478,8 +477,8 @@ fn judge_step<'a>(
     }
     let is_known = !wanted.is_empty();
     if !is_known && measures_writes {
-        // Reads of what a step released do not reach the flash, however slow it is. The check before has restored the places that it
-        // wrote first, so the last ones tell.
+        // Reads of trimmed data do not reach the flash, however slow it is. The check before has restored the
+        // first addresses, so sustained writes tell.
         wanted.extend(match context.trial {
             Trial::Gain { .. } => vec![Measure::Metric(Metric::SustainedWrite)],
             _ => Measure::shown_by(name),
@@ -501,10 +500,10 @@ fn judge_step<'a>(
     let has_goal = showing.iter().any(|change| change.reference.is_some());
     let wrong_step = before.filter(|_| !is_on_trial).and_then(|before| wrong_step(name, before));
     let effect = match Effect::classify(&showing, noticeable, is_known) {
-        // What makes it slow comes and goes, so one check after the step proves nothing of it.
+        // The step does not fix the known cause, which may come and go, so one faster check proves nothing.
         Effect::Yes if wrong_step.is_some() => Effect::Unattributed,
-        // Nobody knows that it was slow, so other programs may have slowed down the check before: then places that were written
-        // again need not show it, or reads are as much faster now.
+        // Without a goal, other programs may have slowed down the check before. The step counts only if
+        // writing again showed a gain, and if it gained more than reads did.
         Effect::Yes if frees_blocks(name) && !has_goal && !(is_on_trial && gain >= noticeable) => {
             Effect::Unattributed
         }
@@ -517,14 +516,14 @@ fn judge_step<'a>(
     StepOutcome { attempt, changes, metrics_showing, effect, warnings, caveat, headline, wrong_step }
 }
 
-/// Why a step cannot help, if what makes the drive slow is known and is nothing that it fixes.
+/// Why a step cannot help: it does not fix the known cause.
 fn wrong_step(name: StepName, before: &DiagnosedCheck<'_>) -> Option<String> {
     let diagnosis = before.diagnosis();
     let cause = harmful_causes(diagnosis).next()?;
     causes_needing(name, diagnosis).is_empty().then(|| wording::wrong_step(name, &cause.statement))
 }
 
-/// Why a step that was named did not run. On a drive that is slow, what else would help is advised.
+/// Why a named step did not run. On a slow drive, other steps that would help are advised.
 fn named_step_not_run(
     context: &StepContext<'_>,
     check: &DiagnosedCheck<'_>,
@@ -612,7 +611,7 @@ fn draw(attempts: &[Attempt<'_>], findings: &mut Findings) {
     add_series(findings, "passes", series);
 }
 
-/// What runs under this name.
+/// The implementation of a step.
 fn implementation(name: StepName) -> &'static dyn ReconditionStep {
     match name {
         StepName::Trim => &OneFix { name: StepName::Trim, fix: |_| Fix::TrimFree },
@@ -636,7 +635,7 @@ struct OneFix {
 }
 
 impl ReconditionStep for OneFix {
-    /// What is unpartitioned may hold something; only the owner knows.
+    /// Space outside of partitions may hold something that only the owner knows of.
     fn caveat(&self, context: &StepContext<'_>) -> Option<String> {
         let unused = context.feasibility.and_then(|feasibility| feasibility.unused_bytes.get());
         (self.name == StepName::DiscardUnused).then(|| wording::owner_must_agree(unused))

@@ -1,5 +1,5 @@
-//! The site of fixes, from evidence: the same for a check that advises steps and a recondition that runs
-//! them. Commands that answers advise, and failed I/Os, which head every report.
+//! What check and recondition share: the site of fixes, the commands that answers advise, and answers about
+//! failed I/Os. Both use the same site, so a step that one advises is possible in the other.
 
 use std::ops::Range;
 
@@ -40,7 +40,7 @@ pub fn site<'a>(
     }
 }
 
-/// The drive's own machine: a folder on it, where the owner types what is advised.
+/// The site on the drive's own machine: a folder there, where the owner types what is advised.
 fn site_elsewhere(facts: &Facts) -> Site<'_> {
     let system = facts.file_system.as_ref();
     Site {

@@ -33,11 +33,11 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
 
 /// Bytes of a random write: the unit of file systems and of most mapping tables.
 const BLOCK: u32 = 4096;
-/// Bytes of one sequential write that fills a half, and the queue depth.
+/// Bytes of a sequential write that fills a half; its queue depth is `FILL_DEPTH`.
 const FILL_BLOCK: u32 = 1 << 20;
 const FILL_DEPTH: u32 = 8;
-/// Random writes before a pass that follows a change continue until they have moved as much as their half
-/// holds, or for this many passes.
+/// Most passes for which random writes settle after a change; they end once they have moved as much as their
+/// half holds.
 const SETTLE_PASSES: u64 = 4;
 
 /// The procedure.
@@ -90,8 +90,8 @@ impl Procedure for Trim {
 }
 
 impl Trim {
-    /// Probes until one ends the search, then the effect of TRIM: passes without, with, with, without, and so on, as a steady drift
-    /// affects both alike then, and the deleted half is refilled only half as often.
+    /// Probes until one ends the search, then measures the effect of TRIM. Passes go without, with, with, without, and
+    /// so on: a steady drift then affects both alike, and the deleted half is refilled only half as often.
     fn measure<'a>(
         &self,
         steps: &mut Steps<'a>,
@@ -109,7 +109,7 @@ impl Trim {
             return Ok(());
         }
         trim_evidence.put_read_back(steps.probe(|| Probe::TrimReadBack(self.options.read_back(plan.seed)))?);
-        // A layer may learn only from the first TRIM that the one below it takes none.
+        // A layer may learn only from the first TRIM that the layer below it takes none.
         trim_evidence.put_path(steps.probe(|| Probe::TrimPath)?);
         if !self.options.worth || trim_evidence.refusal.is_some() {
             return Ok(());

@@ -93,7 +93,7 @@ impl Options for VerifyOptions {
         !self.read_only
     }
 
-    /// Data of an earlier run is only told from this one's by its key.
+    /// Only the key from its seed tells this run's data from that of an earlier run.
     fn needs_new_seed(&self) -> bool {
         true
     }
@@ -212,7 +212,7 @@ impl Procedure for Verify {
         Layout { files: self.options.files, file_bytes: self.options.file_size }
     }
 
-    /// Where two addresses share one place, more is written to find where that begins.
+    /// Unknown, because more is written to find where two addresses begin to share one place.
     fn bytes_written_max(&self, _evidence: &Evidence, _planned: &[Step]) -> Option<u64> {
         None
     }

@@ -1,4 +1,4 @@
-//! How long the rest of a run takes: what is planned, at the rates seen so far.
+//! Forecasts how long the rest of a run takes, from its plan and the rates seen so far.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -12,38 +12,38 @@ use likenew_core::target::Clock;
 use likenew_core::units::Nanos;
 use likenew_core::workload::{AccessPattern, Workload};
 
-/// The plan of a run as far as it is known, and how long its parts took so far. Knows no clock: all times are
-/// passed in.
+/// The plan of a run as far as it is known, and how long its parts took so far. It reads no clock: callers
+/// pass all times in.
 pub struct Forecast {
-    /// Whether a second of a workload is a second for the user. For a simulated drive it is not.
+    /// Whether the user waits as long as the drive's clock says; for a simulated drive the two differ.
     clock: Clock,
     rotates: bool,
     remaining: VecDeque<Part>,
-    /// Time of all that is left, and the ratio of the running part to its assumed time when that was summed
-    /// up.
+    /// Time of all that is left. `current_ratio` is the running part's time over its assumed time when this
+    /// was summed up.
     later_ns: f64,
-    /// The part of it that is a guess: work of a kind that has not run yet, without a time limit.
+    /// The guessed part of `later_ns`: work without a time limit, of a kind that has not run yet.
     guessed_ns: f64,
-    /// Whether a fix is planned that has not begun: only a check before it shows whether it is needed.
+    /// Whether a planned fix has not begun: only a check before it shows whether it is needed.
     is_open: bool,
     current_ratio: f64,
-    /// Whether something took much longer or shorter than expected since the rest was planned.
+    /// Whether a part took much longer or shorter than expected since the rest was planned.
     is_stale: bool,
     current: Option<(Part, Nanos)>,
-    /// By kind of I/O: how much longer it took than was assumed …
+    /// By kind of I/O: time over assumed time.
     ratios: HashMap<Kind, Ratio>,
-    /// … and the same by all properties of a workload but its name and seed.
+    /// By all properties of a workload but its name and seed: time over assumed time.
     exact: HashMap<u64, Ratio>,
 }
 
-/// What is known of the time left.
+/// How much is known of the time left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Certainty {
-    /// It is about that.
+    /// It takes about that long.
     About,
-    /// It is about that at most: a planned fix may turn out not to be needed.
+    /// It takes about that long at most: a planned fix may turn out not to be needed.
     AtMost,
-    /// Too much of it is a guess to give a time.
+    /// Too much of the time is a guess to state it.
     Guess,
 }
 
@@ -54,20 +54,20 @@ struct Part {
     kind: Kind,
     exact: u64,
     is_fix: bool,
-    /// Time of its work on the assumed drive; its time limit, if only that ends it.
+    /// Time of its work on the assumed drive, or its time limit if only that ends it.
     assumed_ns: f64,
-    /// It ends after so much of the drive's time, if not before.
+    /// Its time limit, in the drive's time; infinite without one.
     time_ns: f64,
 }
 
-/// Parts of a kind run at one rate.
+/// What parts have in common that run at one rate.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Kind {
-    /// Its time limit ends it.
+    /// I/O that ends at its time limit.
     Timed(Box<Kind>),
-    /// Nothing is done.
+    /// No I/O.
     Rest,
-    /// I/O as fast as the drive does it, on a way to it (direct, buffered or nowhere; flushed at the end or not).
+    /// I/O as fast as the drive does it. `way` is the access (direct, buffered or null), and whether writes are made durable.
     Io {
         ops: [bool; 4],
         way: (u8, bool),
@@ -78,30 +78,29 @@ enum Kind {
     Probe(&'static str),
 }
 
-/// Time that parts of a kind took, over the assumed time; the last ones count most.
+/// Time that parts of a kind took over their assumed time; the latest parts count most.
 #[derive(Clone, Copy, Debug, Default)]
 struct Ratio {
     elapsed_ns: f64,
     assumed_ns: f64,
 }
 
-/// Weight of the earlier parts when the next part of the kind has ended, as a share. Chosen: the last two or
-/// three parts decide.
+/// Share that the weight of earlier parts keeps when the next part of their kind has ended. Chosen: the last
+/// two or three parts decide.
 const DECAY: f64 = 0.5;
-/// Less than this share of a part says nothing about the rest of it (chosen: the start is too short to time)
-/// …
+/// A smaller share of a part says nothing about the rest of it. Chosen: the start is too short to time.
 const SHARE_MIN: f64 = 0.01;
-/// … and from this share on its rate counts in full, where no part of the kind has ended before (chosen:
-/// early enough to be of use) …
+/// Share of a part from which its rate counts in full, if no part of its kind has ended before. Chosen: early
+/// enough to be of use.
 const TRUSTED_SHARE: f64 = 0.05;
-/// … or from this share on, where one has. Chosen: a part that starts in a cache slows down later, so known
-/// rates count for longer.
+/// The same share if a part of its kind has ended before. Chosen: a part that starts in a cache slows down
+/// later, so known rates count for longer.
 const TRUSTED_SHARE_KNOWN: f64 = 0.5;
-/// The remaining time is summed up again when the running part gets faster or slower by this ratio. Chosen: a
+/// The remaining time is summed up again when the running part's rate changes by this ratio. Chosen: a
 /// smaller change would not show.
 const CHANGE_FACTOR: f64 = 1.05;
-/// The remaining time is called a guess where more than this share of it rests on assumed rates. Chosen:
-/// below it an error of a factor of two hardly shows.
+/// The remaining time is called a guess if more than this share of it rests on assumed rates. Chosen: below
+/// this, an error of a factor of two hardly shows.
 const GUESSED_MOST: f64 = 0.25;
 
 impl Ratio {
@@ -141,7 +140,7 @@ impl Part {
 
     fn probe(probe: &Probe) -> Self {
         let name = probe.name();
-        // What is waited for may be there at once: half of the limit is wrong by half of it at most.
+        // What the probe waits for may be there at once: with half of the limit, the error is at most half of it.
         let may_end_early = matches!(probe, Probe::Release { .. } | Probe::OldFiles);
         let early_ns = if may_end_early { probe.waits().0 as f64 / 2.0 } else { 0.0 };
         let assumed_ns = probe_elapsed(probe).0 as f64 - early_ns;
@@ -182,7 +181,7 @@ impl Kind {
 }
 
 impl Kind {
-    /// Whether both do the same operations on the same way to the drive.
+    /// Whether both do the same operations with the same access and durability.
     fn matches(&self, other: &Self) -> bool {
         let key = |kind: &Self| match kind {
             Self::Io { ops, way, .. } => Some((*ops, *way)),
@@ -191,7 +190,7 @@ impl Kind {
         key(self).is_some_and(|own| key(other) == Some(own))
     }
 
-    /// The same, and both random or neither: they may differ in the size of I/Os and in depth.
+    /// Whether both match and are both random or both sequential; size and depth may differ.
     fn is_similar(&self, other: &Self) -> bool {
         self.matches(other) && self.is_random() == other.is_random()
     }
@@ -202,7 +201,7 @@ impl Kind {
 }
 
 impl Forecast {
-    /// For these steps in this order, on a drive with such a clock, which rotates or does not.
+    /// A forecast for these steps in this order, on a drive with this clock that rotates or does not.
     pub fn new(steps: &[Step], clock: Clock, rotates: bool) -> Self {
         let mut forecast = Self {
             clock,
@@ -221,18 +220,18 @@ impl Forecast {
         forecast
     }
 
-    /// Whether this was planned to come next, and earlier parts took about as long as expected.
+    /// Whether this step was planned as the next, and earlier parts took about as long as expected.
     pub fn follows_plan(&self, step: &Step) -> bool {
         !self.is_stale && self.remaining.front() == Part::from_step(step, self.rotates).as_ref()
     }
 
-    /// The time of a workload's I/Os over that on the assumed drive, by what has run so far.
+    /// How many times as long as on the assumed drive a workload's I/Os take, judging by what has run so far.
     pub fn slowdown(&self, workload: &Workload) -> f64 {
         self.ratio(&Part::run(workload, self.rotates), None)
     }
 
-    /// Takes the speeds of an earlier run on the same drive for those of this one, until its own are known. The time of a simulated
-    /// drive says nothing of how long it takes.
+    /// Uses the rates of an earlier run on the same drive until this run's own are known. A simulated drive's
+    /// recorded times say nothing about how long it takes the user, so they are left out.
     pub fn learn(&mut self, segments: &[Segment]) {
         for segment in segments
             .iter()
@@ -246,14 +245,14 @@ impl Forecast {
         self.add_up(None);
     }
 
-    /// Replaces what is still to come.
+    /// Replaces the plan of what is still to come.
     pub fn replan(&mut self, steps: &[Step]) {
         self.is_stale = false;
         self.remaining = steps.iter().filter_map(|step| Part::from_step(step, self.rotates)).collect();
         self.add_up(None);
     }
 
-    /// A part begins at this time. Earlier parts of the plan are dropped.
+    /// A part begins. Planned parts before it are dropped.
     pub fn on_begin(&mut self, step: &Step, now: Nanos) {
         let Some(part) = Part::from_step(step, self.rotates) else { return };
         if let Some(at) = self.remaining.iter().position(|planned| *planned == part) {
@@ -263,7 +262,7 @@ impl Forecast {
         self.current = Some((part, now));
     }
 
-    /// The running part has ended at this time, with this share of its work done.
+    /// The running part has ended, with this share of its work done.
     pub fn on_end(&mut self, share: f64, now: Nanos) {
         let Some((part, started_at)) = self.current.take() else { return };
         let elapsed_ns = now.since(started_at).0 as f64;
@@ -276,7 +275,7 @@ impl Forecast {
         self.add_up(None);
     }
 
-    /// Adds up what is left; of very long plans not after each part, as that would take longer than the parts.
+    /// Adds up the time left. In very long plans it does so only now and then, as adding would take longer than the parts.
     fn add_up(&mut self, current: Option<(&Kind, f64)>) {
         const LONG: usize = 1000;
         const PARTS: usize = 100;
@@ -288,7 +287,7 @@ impl Forecast {
             for part in &self.remaining {
                 let expected_ns = self.expected_ns(part, current);
                 let is_current = current.is_some_and(|(kind, _)| *kind == part.kind);
-                // Its time limit ends it before its work is done, if similar work is a guide.
+                // If similar work is a guide, its time limit ends it before its work is done.
                 let is_timed = || {
                     expected_ns >= part.time_ns && self.ratios.keys().any(|kind| kind.is_similar(&part.kind))
                 };
@@ -304,7 +303,7 @@ impl Forecast {
         self.exact.contains_key(&part.exact) || self.ratios.contains_key(&part.kind)
     }
 
-    /// What is known of this time left.
+    /// How much is known of `remaining`, the time left.
     pub fn certainty(&self, remaining: Nanos) -> Certainty {
         if self.guessed_ns > remaining.0 as f64 * GUESSED_MOST {
             Certainty::Guess
@@ -315,7 +314,7 @@ impl Forecast {
         }
     }
 
-    /// About how long the rest takes at this time, with this share of the running part done.
+    /// About how long the rest takes now, with this share of the running part done.
     pub fn remaining(&mut self, share: f64, now: Nanos) -> Nanos {
         let Some((part, started_at)) = self.current.clone() else { return Nanos(self.later_ns as u64) };
         let gone_ns = now.since(started_at).0 as f64;
@@ -335,21 +334,21 @@ impl Forecast {
         Nanos((self.later_ns + current) as u64)
     }
 
-    /// Time of a part: by one like it, or one of its kind; otherwise by others of its operation, or half as
-    /// far from the assumed time as all others.
+    /// Expected time of a part: by an equal part, its kind, or else others of its operations. Failing these,
+    /// its ratio to the assumed time is the square root of the mean of all others.
     fn expected_ns(&self, part: &Part, current: Option<(&Kind, f64)>) -> f64 {
         let is_wall = self.clock == Clock::Wall;
         if is_wall && matches!(part.kind, Kind::Timed(_) | Kind::Rest) {
             return part.assumed_ns;
         }
-        // It includes what comes after its time is over, such as a flush.
+        // This ratio includes what follows the time limit, such as a flush.
         if let Some(ratio) = self.exact.get(&part.exact).and_then(Ratio::value) {
             return part.assumed_ns * ratio;
         }
         (part.assumed_ns * self.ratio(part, current)).min(if is_wall { part.time_ns } else { f64::INFINITY })
     }
 
-    /// How many times as long as assumed a part takes.
+    /// How many times its assumed time a part takes.
     fn ratio(&self, part: &Part, current: Option<(&Kind, f64)>) -> f64 {
         let is_wall = self.clock == Clock::Wall;
         if let Some(ratio) = self.exact.get(&part.exact).and_then(Ratio::value) {
@@ -359,7 +358,7 @@ impl Forecast {
         let own = own.or_else(|| self.ratios.get(&part.kind)?.value());
         match &part.kind {
             Kind::Probe(_) if is_wall => own.unwrap_or(1.0),
-            // On a disk, sequential reads say nothing about random ones.
+            // On a hard disk, sequential reads say nothing about random reads.
             kind => own
                 .or_else(|| self.typical_ratio(current, |other| other.is_similar(kind)))
                 .or_else(|| if self.rotates && kind.is_random() { Some(1.0) } else { None })
@@ -369,7 +368,7 @@ impl Forecast {
         }
     }
 
-    /// The ratio of these kinds to their assumed times: the geometric mean.
+    /// How many times their assumed time these kinds take: the geometric mean.
     fn typical_ratio(&self, current: Option<(&Kind, f64)>, which: impl Fn(&Kind) -> bool) -> Option<f64> {
         let counts = |kind: &Kind| self.clock == Clock::Virtual || matches!(kind, Kind::Io { .. });
         let known = self.ratios.iter().filter_map(|(kind, ratio)| Some((kind, ratio.value()?)));

@@ -1,14 +1,14 @@
-//! Makes the bytes of writes: fresh for every write, faster than any drive it feeds.
+//! Generates the bytes of writes: fresh for every write, and faster than any drive takes them.
 
 use likenew_core::io::DataClass;
 use pulp::Arch;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::SplitMix64;
 
-/// Words made at a time, each from a separate generator, so that the compiler can use the widest registers of
-/// the machine.
+/// Words that are made at once, each by its own generator, so that the compiler can use the machine's widest
+/// registers.
 const LANES: usize = 32;
-/// Compressible data is compressible in each of these many bytes: a sector.
+/// Bytes of a sector. Compressible data is compressible in each sector.
 const SECTOR: usize = 512;
 const SECTOR_WORDS: usize = SECTOR / size_of::<u64>();
 
@@ -19,12 +19,12 @@ const SECTOR_WORDS: usize = SECTOR / size_of::<u64>();
 pub struct Generator {
     state: [u64; LANES],
     arch: Arch,
-    /// Part of a word of compressed data that rounding has left over, in bytes.
+    /// Part of a word of random data that rounding left over, in words.
     remainder: f64,
 }
 
 impl Generator {
-    /// A different stream for every seed.
+    /// A different stream of bytes for every seed.
     pub fn new(seed: u64) -> Self {
         let mut seeds = SplitMix64::seed_from_u64(seed);
         // Zero is the one state that xorshift never leaves.
@@ -32,7 +32,7 @@ impl Generator {
         Self { state, arch: Arch::new(), remainder: 0.0 }
     }
 
-    /// Fills the whole buffer with fresh bytes of this class, or with the stamped sectors that belong at `address`.
+    /// Fills the buffer with fresh bytes of this class, or with the stamped sectors that belong at `address`.
     pub fn fill(&mut self, buffer: &mut [u8], class: DataClass, address: u64) {
         match class {
             DataClass::Zero => buffer.fill(0),
@@ -58,8 +58,8 @@ impl Generator {
         }
     }
 
-    /// Blanks the end of every sector so that `share` of the bytes stay random. Rounding to words is carried over to
-    /// the next sector, so the share is exact in the long run.
+    /// Zeroes the end of every sector so that `share` of the bytes stay random. Rounding to words carries
+    /// over to the next sector, so the share is exact in the long run.
     fn blank(&mut self, buffer: &mut [u8], share: f64) {
         for sector in buffer.chunks_mut(SECTOR) {
             let wanted = share * (sector.len() / size_of::<u64>()) as f64 + self.remainder;
@@ -71,7 +71,7 @@ impl Generator {
     }
 }
 
-/// The part of a buffer that is whole groups of words, and the rest.
+/// Splits a buffer into whole groups of words and the rest.
 fn words_of(buffer: &mut [u8]) -> (&mut [u64], &mut [u8]) {
     let bytes = buffer.len() - buffer.len() % (LANES * size_of::<u64>());
     let (head, rest) = buffer.split_at_mut(bytes);
@@ -99,7 +99,7 @@ fn xorshift(state: &mut [u64; LANES], words: &mut [u64]) {
 mod tests {
     use super::*;
 
-    /// Word-aligned bytes, as a lane's buffers are.
+    /// Word-aligned bytes, like a lane's buffers.
     fn bytes(length: usize) -> Vec<u64> {
         vec![0; length / 8]
     }
@@ -108,7 +108,7 @@ mod tests {
         let mut words = bytes(1 << 20);
         let mut generator = Generator::new(7);
         let buffer: &mut [u8] = bytemuck::cast_slice_mut(&mut words);
-        // In pieces, as writes come.
+        // Fills it in pieces, as writes do.
         buffer.chunks_mut(4096).for_each(|write| generator.fill(write, class, 0));
         lz4_flex::block::compress(buffer).len() as f64 / buffer.len() as f64
     }

@@ -1,4 +1,4 @@
-//! Decides which I/O leaves when: copies of the streams of a workload, or a recording.
+//! Decides which I/O leaves when. The I/Os come from the streams of a workload, or from a recording.
 
 use std::ops::Range;
 
@@ -11,34 +11,33 @@ use rand::{Rng, RngExt as _, SeedableRng as _};
 use rand_distr::{Distribution as _, Exp1, Zipf};
 use rand_xoshiro::{SplitMix64, Xoshiro256PlusPlus};
 
-/// Leads a lane through a workload. The loop asks it what may leave, and reports what has left and what has
-/// ended.
+/// Supplies the I/Os of a lane. The loop asks what may leave, and reports what has left and what has ended.
 ///
 /// The loop is compiled for each source separately, so that none pays for what another needs.
 pub(crate) trait IoSource {
-    /// I/Os in flight at most.
+    /// Most I/Os in flight.
     fn depth(&self) -> u32;
 
-    /// Whether anything is due at a set time, so that it needs to know the time.
+    /// Whether I/Os are due at set times, so that the source needs to know the time.
     fn is_timed(&self) -> bool;
 
-    /// Something that may leave at `now`, as a number for [`IoSource::issue`]; none when everything that may has left.
+    /// The number of an I/O that may leave at `now`, for [`IoSource::issue`]; `None` when all that may leave has left.
     ///
     /// # Errors
     /// The target cannot be measured any further.
     fn ready(&mut self, now: Nanos) -> Result<Option<usize>, TargetError>;
 
-    /// Adds the I/O that [`IoSource::ready`] has just named to the batch that it leaves with. It is made there: a processor that
-    /// has just stored its fields waits before it can copy them.
+    /// Makes the I/O that [`IoSource::ready`] has just named in the batch that it leaves with. It is not
+    /// copied there: a processor that has just stored its fields waits before it can copy them.
     fn issue(&mut self, index: usize, slot: Slot, batch: &mut Vec<Io>) -> Departure;
 
     /// The batch has left.
     fn on_submit(&mut self, _at: Nanos) {}
 
-    /// What [`IoSource::issue`] was called with has ended.
+    /// The I/O that [`IoSource::issue`] made for `index` has ended.
     fn on_end(&mut self, index: usize, sample: &Sample);
 
-    /// When it has to be asked again even if nothing ends first.
+    /// When to ask the source again if nothing ends before.
     fn next_due(&self, now: Nanos) -> Nanos;
 
     /// Whether nothing more will leave.
@@ -47,16 +46,16 @@ pub(crate) trait IoSource {
     }
 }
 
-/// The streams of a workload, side by side.
+/// The streams of a workload, side by side, as a source.
 pub(crate) struct Streams {
     issuers: Vec<Issuer>,
     open_pace: bool,
-    /// The one that is asked next.
+    /// The issuer that is asked next.
     at: usize,
 }
 
 impl Streams {
-    /// A lane's share of a workload.
+    /// The streams of one lane's share of a workload.
     pub(crate) fn new(
         workload: &Workload,
         copies: &[StreamCopy],
@@ -105,7 +104,7 @@ impl IoSource for Streams {
     }
 }
 
-/// Which copy of which stream an issuer is.
+/// Identifies one copy of one stream.
 #[derive(Clone, Copy)]
 pub(crate) struct StreamCopy {
     pub(crate) stream: u16,
@@ -113,19 +112,19 @@ pub(crate) struct StreamCopy {
     pub(crate) copies: u32,
 }
 
-/// What is known of an I/O that leaves beside the I/O itself.
+/// What is known of a departing I/O besides the I/O itself.
 pub(crate) struct Departure {
     pub(crate) stream: u16,
-    /// When it was due, if its pace sets that.
+    /// When it was due, if the arrival sets that.
     pub(crate) due: Option<Nanos>,
-    /// Whether it is one of the I/Os of the workload, and no flush that follows them.
+    /// Whether it is an I/O of the workload rather than a flush that follows its writes.
     pub(crate) is_counted: bool,
 }
 
-/// Issues the I/Os of one copy of a stream, or of the streams that take turns with it.
+/// Issues the I/Os of one copy of a stream, or of all the streams that take turns.
 pub(crate) struct Issuer {
     kinds: Vec<Kind>,
-    /// Which kind is next, where there are several.
+    /// Which kind is next, if there are several.
     schedule: ShuffledSchedule,
     timer: Timer,
     in_flight: u32,
@@ -144,7 +143,7 @@ struct Kind {
     fsync_every: u32,
     sync: Option<Durability>,
     writes: u64,
-    /// The flush that its last write calls for, until it leaves.
+    /// The flush that is due after its last write, until it leaves.
     flush_due: Option<Durability>,
 }
 
@@ -154,7 +153,7 @@ enum Timer {
 }
 
 impl Issuer {
-    /// Those of a lane, for the copies of streams that run there.
+    /// The issuers of a lane, for the copies of streams that run there.
     pub(crate) fn all(
         workload: &Workload,
         copies: &[StreamCopy],
@@ -162,7 +161,7 @@ impl Issuer {
         started_at: Nanos,
     ) -> Vec<Self> {
         let mut issuers: Vec<Self> = Vec::new();
-        // By copy: the issuer whose streams take turns.
+        // For each copy, the index of the issuer whose streams take turns.
         let mut turns: Vec<(u32, usize)> = Vec::new();
         for stream_copy in copies {
             let stream = &workload.streams[usize::from(stream_copy.stream)];
@@ -196,7 +195,7 @@ impl Issuer {
         self.schedule.add(weight);
     }
 
-    /// I/Os in flight at most.
+    /// Most I/Os in flight.
     pub(crate) fn depth(&self) -> u32 {
         match self.timer {
             Timer::Closed { depth } => depth,
@@ -204,7 +203,7 @@ impl Issuer {
         }
     }
 
-    /// Whether an I/O may leave at `now`. A closed pace needs no clock.
+    /// Whether an I/O may leave at `now`. A closed arrival needs no clock.
     pub(crate) fn ready(&self, now: Nanos) -> bool {
         if self.owes_flush() {
             return self.in_flight == 0;
@@ -215,7 +214,7 @@ impl Issuer {
         }
     }
 
-    /// When the next I/O may leave even if nothing ends first.
+    /// When the next I/O may leave if nothing ends before.
     pub(crate) fn next_due(&self) -> Nanos {
         match self.timer {
             Timer::Open { next, depth_max, .. } if self.in_flight < depth_max && !self.owes_flush() => next,
@@ -223,7 +222,7 @@ impl Issuer {
         }
     }
 
-    /// Whether nothing but a flush may leave, once all that is in flight has ended.
+    /// Whether a flush must leave next, once everything in flight has ended.
     fn owes_flush(&self) -> bool {
         self.kinds.iter().any(|kind| kind.flush_due.is_some())
     }
@@ -233,7 +232,7 @@ impl Issuer {
         matches!(self.timer, Timer::Open { .. })
     }
 
-    /// Adds the next I/O to a batch, of the stream whose turn it is.
+    /// Adds the next I/O to a batch, from the stream whose turn it is.
     #[inline]
     pub(crate) fn issue(&mut self, slot: Slot, batch: &mut Vec<Io>) -> Departure {
         self.in_flight += 1;
@@ -277,7 +276,7 @@ impl Kind {
         }
     }
 
-    /// Notes a write, and the flush that is to follow it.
+    /// Counts a write, and notes the flush that is to follow it.
     fn count_write(&mut self) {
         self.writes += 1;
         let is_due = |every: u32| every > 0 && self.writes.is_multiple_of(every.into());
@@ -298,7 +297,7 @@ impl Kind {
         }
         let length = self.draw_length();
         let (offset, length) = match op {
-            // It is about everything that was written.
+            // A flush is about everything that was written.
             Op::Flush => (0, 0),
             _ => self.cursor.next(length, &mut self.random),
         };
@@ -342,7 +341,7 @@ impl Timer {
         Self::Open { next: started_at, fraction: 0.0, mean_ns: 1e9 / per_second, inter_arrival, depth_max }
     }
 
-    /// Returns when the I/O that leaves now was due, and sets when the next one is.
+    /// Returns when the departing I/O was due, and sets when the next one is due.
     fn tick(&mut self, random: &mut Xoshiro256PlusPlus) -> Option<Nanos> {
         let Self::Open { next, fraction, mean_ns, inter_arrival, .. } = self else { return None };
         let due = *next;
@@ -361,8 +360,8 @@ impl Timer {
     }
 }
 
-/// A prime above any count of places on a drive of 2⁶³ bytes, so that multiplying by it modulo that count visits every
-/// place once.
+/// A prime above the number of positions on any drive of 2⁶³ bytes. So multiplying by it modulo the number of
+/// positions visits each of them once.
 const SCATTER: u128 = 9_223_372_036_854_775_837;
 
 /// The address of the next I/O.
@@ -393,7 +392,7 @@ pub(crate) enum Cursor {
 }
 
 impl Cursor {
-    /// For a copy of a stream whose resolved zone is `range`.
+    /// The cursor of one copy of a stream within `range`.
     pub(crate) fn new(
         place: &AccessPattern,
         range: Range<u64>,
@@ -417,8 +416,8 @@ impl Cursor {
         }
     }
 
-    /// The offset and length of the next I/O of `length` bytes. Only the last one before the end of a
-    /// sequential zone, or of a file in it, is shorter.
+    /// Offset and length of the next I/O of `length` bytes. Only the last one before the end of a sequential
+    /// range, or of a file in it, is shorter.
     pub(crate) fn next(&mut self, length: u32, random: &mut impl Rng) -> (u64, u32) {
         match self {
             Self::Sequential { range, at, boundary } => {
@@ -462,7 +461,7 @@ fn zipf(places: u64, theta: f64) -> Zipf<f64> {
     Zipf::new(places as f64, theta).expect("a workload is checked before it runs: places ≥ 1, θ > 0")
 }
 
-/// The copy's equal part of the range, in whole blocks; the last part takes the rest.
+/// This copy's equal part of the range, in whole blocks; the last copy gets the rest.
 fn part(range: &Range<u64>, block: u32, copy: u32, copies: u32) -> Range<u64> {
     let length = (range.end - range.start) / u64::from(copies);
     let length = length - length % u64::from(block);
@@ -471,8 +470,8 @@ fn part(range: &Range<u64>, block: u32, copy: u32, copies: u32) -> Range<u64> {
     start..end
 }
 
-/// A deck of cards that is shuffled when it is empty: so many cards of each stream, drawn without putting back. What is
-/// drawn is in exact proportion at the end of every deck, and never further from it than chance would be.
+/// A deck with some cards of each stream, which is shuffled again when it is empty. Draws are in exact
+/// proportion at the end of every deck, and never further from it than chance would be.
 pub(crate) struct ShuffledSchedule {
     full: Vec<u32>,
     remaining: Vec<u32>,
@@ -480,19 +479,19 @@ pub(crate) struct ShuffledSchedule {
 }
 
 impl ShuffledSchedule {
-    /// Cards of one stream.
+    /// A deck with the cards of one stream.
     pub(crate) fn new(weight: u32) -> Self {
         Self { full: vec![weight], remaining: vec![weight], entries: u64::from(weight) }
     }
 
-    /// One more stream; before the first card is drawn.
+    /// Adds the cards of another stream, before the first card is drawn.
     pub(crate) fn add(&mut self, weight: u32) {
         self.full.push(weight);
         self.remaining.push(weight);
         self.entries += u64::from(weight);
     }
 
-    /// Whose card is on top, by the order in which streams were added.
+    /// Draws a card, and returns its stream by the order in which streams were added.
     pub(crate) fn draw(&mut self, random: &mut impl Rng) -> usize {
         if self.entries == 0 {
             self.remaining.copy_from_slice(&self.full);
@@ -639,7 +638,7 @@ mod tests {
             assert_eq!((count(0), count(1), count(2)), (5, 0, 95));
             first.push(drawn[0]);
         }
-        // The first card is one of five in a hundred: 10 of 200, give or take 3.1; five times that is beyond chance.
+        // Of 100 cards five are of the first stream, so 200 draws give 10, give or take 3.1; five times that is beyond chance.
         let rare = first.iter().filter(|index| **index == 0).count();
         assert!((1..=25).contains(&rare), "{rare}");
     }

@@ -1,4 +1,4 @@
-//! The loop itself, for one lane.
+//! The run loop of one lane: it issues, submits, waits and records.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,33 +16,33 @@ use crate::generator::Generator;
 use crate::io_source::IoSource;
 use crate::io_source::{Departure, StreamCopy};
 
-/// On a wall clock a silent drive is checked this often, so that a request to stop is noticed. Chosen: a
-/// delay of 100 ms is not felt, and costs nothing.
+/// How often a silent drive is checked on a wall clock, so that a request to stop is noticed. Chosen: a delay
+/// of 100 ms is not felt, and costs nothing.
 const PULSE: Nanos = Nanos::from_millis(100);
 
-/// How long to wait for a drive that answers nothing, whatever the workload's limits are. Linux answers in a
-/// SCSI drive's place, with an error, after 30 s and five more tries (`SD_TIMEOUT`, `SD_MAX_RETRIES`); NVMe's
+/// How long to wait for a drive that answers nothing, whatever the workload's limits are. For a SCSI drive,
+/// Linux itself answers with an error after 30 s and five more tries (`SD_TIMEOUT`, `SD_MAX_RETRIES`). NVMe's
 /// 30 s and a reset are over before that.
 const SILENCE_MAX: Nanos = Nanos::from_secs(180);
 
-/// The same after a request to stop: the kernel's time limit for one command.
+/// How long to wait after a request to stop: the kernel's time limit for one command.
 const SILENCE_STOPPED_MAX: Nanos = Nanos::from_secs(30);
 
-/// The share of one lane in a workload.
+/// One lane's share of a workload.
 pub(crate) struct LaneShare<'a> {
     pub(crate) workload: &'a Workload,
     /// The copies of the streams that run here.
     pub(crate) copies: Vec<StreamCopy>,
-    /// I/Os to issue at most.
+    /// Most I/Os to issue.
     pub(crate) ops: u64,
-    /// Bytes to issue at least, before it ends.
+    /// Bytes to issue before it ends, at least.
     pub(crate) bytes: u64,
     /// The number of the lane, different for each.
     pub(crate) lane: u32,
 }
 
-/// Runs a lane's share from its source until it is done, and returns why it ended. `halt` is common to all
-/// lanes: the first that stops for another reason than being done raises it.
+/// Runs a lane's share from its source until it is done, and returns why it ended. All lanes share `halt`: a
+/// lane that ends for any other reason raises it.
 pub(crate) fn run_lane<C: IoSource>(
     target: &mut dyn Target,
     share: &LaneShare<'_>,
@@ -64,7 +64,7 @@ pub(crate) fn run_lane<C: IoSource>(
     (LaneEnd { stop, target_error, damage }, lane.source)
 }
 
-/// Why a lane ended, and the damage it found where stamps were to be checked.
+/// Why a lane ended, and the damage it found if it checked stamps.
 pub(crate) struct LaneEnd {
     pub(crate) stop: Stop,
     pub(crate) target_error: Option<TargetError>,
@@ -75,7 +75,7 @@ struct LaneLoop<'a, C> {
     target: &'a mut dyn Target,
     source: C,
     generator: Generator,
-    /// What is in flight, by slot.
+    /// The I/Os in flight, by slot.
     flights: Vec<Flight>,
     free: Vec<Slot>,
     batch: Vec<Io>,
@@ -85,9 +85,9 @@ struct LaneLoop<'a, C> {
     ops_left: u64,
     bytes_left: u64,
     deadline: Nanos,
-    /// The last time that was seen on the target's clock.
+    /// The time last read from the target's clock.
     now: Nanos,
-    /// Since when something has been in flight and nothing has ended.
+    /// Since when something has been in flight without anything ending.
     silent_since: Nanos,
     /// When a request to stop was first noticed.
     asked_at: Option<Nanos>,
@@ -96,17 +96,17 @@ struct LaneLoop<'a, C> {
     flushes: bool,
     /// The data class of each stream.
     data: Vec<DataClass>,
-    /// Of the reads of stamped streams, if there are any.
+    /// The damage in reads of stamped streams, if there are any such streams.
     damage: Option<Damage>,
     pulse: Nanos,
 }
 
 #[derive(Clone, Copy)]
 struct Flight {
-    /// What the course calls it.
+    /// The number by which the source knows it.
     slot_owner: usize,
     sample: Sample,
-    /// Whether the pace said when it was due.
+    /// Whether the arrival set when it was due.
     due_is_known: bool,
     /// Bytes at the start of the slot's buffer that are known to be zero.
     zeros: u32,
@@ -179,9 +179,8 @@ impl<'a, C: IoSource> LaneLoop<'a, C> {
         }
     }
 
-    /// Fails when something is in flight and nothing has ended for too long. Otherwise a drive that hangs
-    /// would be waited for without end, whatever the limits of the workload, and even after a request to
-    /// stop.
+    /// Fails if something is in flight and nothing has ended for too long. Otherwise a drive that hangs would
+    /// be waited for without end, whatever the workload's limits are, and even after a request to stop.
     fn limit_silence(&mut self) -> Result<(), TargetError> {
         if self.pulse == Nanos::NEVER || self.free.len() == self.flights.len() {
             return Ok(());
@@ -202,7 +201,7 @@ impl<'a, C: IoSource> LaneLoop<'a, C> {
         Err(TargetError::Hung(Hang { target: String::new(), silent, ios }))
     }
 
-    /// Makes everything durable at the end, if the workload came to its end and asks for that.
+    /// Makes everything durable at the end, if the workload reached its end and asks for that.
     #[cold]
     fn flush(&mut self, recorder: &mut dyn Recorder) -> Result<(), TargetError> {
         let is_needed = self.flushes && self.stop.is_none();
@@ -233,7 +232,7 @@ impl<'a, C: IoSource> LaneLoop<'a, C> {
         Ok(())
     }
 
-    /// Hands over everything that is due.
+    /// Submits everything that is due.
     fn issue(&mut self) -> Result<(), TargetError> {
         if self.source.is_timed() {
             self.now = self.target.now();
@@ -281,8 +280,8 @@ impl<'a, C: IoSource> LaneLoop<'a, C> {
         }
     }
 
-    /// Puts the content of a write, the last I/O of the batch, into its slot's buffer. Zeros that are there already are left: to
-    /// write them again takes longer than all else that is done for an I/O.
+    /// Writes the content of the batch's last I/O, if that is a write, into its slot's buffer. Zeros already
+    /// there are kept: writing them again takes longer than all else that is done for an I/O.
     fn fill_last_buffer(&mut self) {
         let Some(io) = self.batch.last() else { return };
         let flight = &mut self.flights[io.slot.index()];
@@ -297,7 +296,7 @@ impl<'a, C: IoSource> LaneLoop<'a, C> {
         }
     }
 
-    /// Whether nothing more is to be issued.
+    /// Whether nothing more is issued.
     fn is_over(&self) -> bool {
         self.stop.is_some()
             || self.ops_left == 0
@@ -306,7 +305,7 @@ impl<'a, C: IoSource> LaneLoop<'a, C> {
             || self.source.is_done()
     }
 
-    /// Until when the target needs no attention.
+    /// The time until which the target needs no attention.
     fn next_event(&self) -> Nanos {
         let due = if self.source.is_timed() && !self.is_over() {
             self.source.next_due(self.now)
@@ -317,7 +316,7 @@ impl<'a, C: IoSource> LaneLoop<'a, C> {
         due.min(deadline).min(self.now + self.pulse)
     }
 
-    /// Turns completions into samples and passes them on.
+    /// Turns completions into samples and passes them to the recorder.
     fn record(&mut self, recorder: &mut dyn Recorder) -> ControlFlow<Stop> {
         if self.completions.is_empty() {
             self.now = self.target.now();
@@ -325,8 +324,8 @@ impl<'a, C: IoSource> LaneLoop<'a, C> {
         }
         for completion in self.completions.drain(..) {
             let flight = &self.flights[completion.slot.index()];
-            // Copied first and completed there: a processor that has just stored a field waits before it can copy the
-            // whole.
+            // Copied first and completed in place: a processor that has just stored a field waits before it
+            // can copy the whole.
             let sample = self.samples.push_mut(flight.sample);
             (sample.done, sample.outcome) = (completion.at, completion.outcome);
             self.source.on_end(flight.slot_owner, sample);

@@ -1,8 +1,8 @@
-//! The one loop: issue, submit, wait, record. And the runner, which asks a procedure for its next step, runs
-//! it, and asks again.
+//! The run loop, which issues, submits, waits and records, and the runner, which asks a procedure for its
+//! next step, runs it, and asks again.
 //!
-//! It knows targets only by their contract: neither io_uring nor the simulator, neither a clock nor a file.
-//! It draws no conclusions. An interrupted run resumes once the drive is back in the state in which it
+//! This crate knows targets only by their contract, not by io_uring, the simulator, a clock or a file. It
+//! draws no conclusions. An interrupted run resumes once the drive is back in the state in which the run
 //! stopped.
 
 pub mod forecast;

@@ -1,4 +1,4 @@
-//! Replays recordings: which of their I/Os leaves when, where it goes, and its result next to what the
+//! Replays recordings: when each of their I/Os leaves, where it goes, and its result beside what the
 //! recording says.
 
 mod address_map;
@@ -23,19 +23,19 @@ use super::lane::{LaneEnd, LaneShare, run_lane};
 
 /// Opens the recording that a workload names, at its start.
 ///
-/// It answers with a sentence where that cannot be read, or is not the recording that is meant.
+/// Returns a sentence if the recording cannot be read, or is another one.
 pub type TraceOpener<'a> = dyn FnMut(&ReplaySpec) -> Result<Box<dyn TraceSource>, String> + 'a;
 
-/// A recording on its way to a lane.
+/// What a recording makes a lane do.
 pub(crate) enum Replay {
-    /// Its I/Os.
+    /// Replay its I/Os.
     Ios(Box<Recording>),
-    /// What they touch.
+    /// Write what its I/Os touch.
     Preparation(Preparation),
 }
 
 impl Replay {
-    /// That of a workload, if it names a recording; a sentence where that cannot be read.
+    /// Opens the recording of a workload, if it names one; returns a sentence if that cannot be read.
     pub(crate) fn open(
         workload: &Workload,
         traces: &mut TraceOpener<'_>,
@@ -50,7 +50,7 @@ impl Replay {
         }))
     }
 
-    /// Replays it on the only lane there is.
+    /// Runs it on the only lane.
     pub(crate) fn run(
         self,
         lane: &mut dyn Target,
@@ -69,11 +69,11 @@ impl Replay {
     }
 }
 
-/// On a wall clock the last stretch before a departure is polled and not slept. Chosen: more than a sleeper
-/// usually wakes up late.
+/// The last time before a departure that is polled instead of slept on a wall clock. Chosen: more than the
+/// usual delay of a wake-up.
 const AWAKE: Nanos = Nanos::from_micros(200);
 
-/// A recording that is replayed.
+/// A recording during its replay.
 pub(crate) struct Recording {
     source: Box<dyn TraceSource>,
     is_ended: bool,
@@ -81,13 +81,13 @@ pub(crate) struct Recording {
     map: AddressMap,
     pacer: Pacer,
     ledger: Ledger,
-    /// Tickets in no order; the next that leaves is at `head`, and unused places are in `free`.
+    /// Tickets in no order: the next to leave is at `head`, and `free` lists unused positions.
     tickets: Vec<Ticket>,
     free: Vec<usize>,
     head: Option<usize>,
     depth: u32,
     in_flight: u32,
-    /// When the maximum was last in flight.
+    /// The last time at which the maximum of I/Os was in flight.
     full_until: Nanos,
     reads_only: bool,
     trims: bool,
@@ -105,7 +105,7 @@ impl Recording {
             map: AddressMap::new(replay_spec, geometry),
             pacer: Pacer::new(replay_spec.timing),
             ledger: Ledger::new(replay_spec.streams(), depth),
-            // One more than is in flight: the next that leaves.
+            // One more than is in flight, for the next that leaves.
             tickets: Vec::with_capacity(depth as usize + 1),
             free: Vec::with_capacity(depth as usize + 1),
             head: None,
@@ -119,18 +119,18 @@ impl Recording {
         }
     }
 
-    /// The replay begins.
+    /// Begins the replay.
     pub(crate) fn start(mut self, now: Nanos) -> Self {
         self.pacer.begin(now);
         self
     }
 
-    /// Its results.
+    /// The results of the replay.
     pub(crate) fn into_record(self) -> ReplayRecord {
         self.ledger.into_record()
     }
 
-    /// The next I/O of the recording that is replayed.
+    /// Moves to the recording's next I/O that is replayed.
     fn next(&mut self) -> Result<Option<usize>, TargetError> {
         while !self.is_ended {
             let Some(io) = self.source.next_io().map_err(TargetError::Unsuitable)? else {
@@ -163,7 +163,7 @@ impl Recording {
         self.tickets.len() - 1
     }
 
-    /// When the ticket at the head leaves.
+    /// When the ticket at `head` is due.
     fn due(&mut self, head: usize) -> DueTime {
         let ticket = &mut self.tickets[head];
         if let Some(due) = ticket.due {
@@ -176,7 +176,7 @@ impl Recording {
         due
     }
 
-    /// The first piece of a ticket leaves.
+    /// Notes that the first piece of a ticket leaves.
     fn first(&mut self, head: usize) {
         let ticket = &mut self.tickets[head];
         ticket.token = self.pacer.depart(&ticket.io, ticket.moment, ticket.due);
@@ -186,7 +186,7 @@ impl Recording {
     }
 }
 
-/// Whether an I/O goes to another address than recorded, or moves more or fewer bytes.
+/// Whether an I/O differs from the recorded one in address or length.
 fn is_fitted(io: &TraceIo, spot: Spot) -> bool {
     io.op != Op::Flush && (io.offset, io.length) != (spot.offset, spot.length)
 }
@@ -266,10 +266,10 @@ impl IoSource for Recording {
     }
 }
 
-/// The streams of applications.
+/// Maps applications to streams.
 struct StreamNames {
     names: Vec<String>,
-    /// By the index that the source gives it.
+    /// Streams by the source's index of the application.
     streams: Vec<u16>,
 }
 
@@ -287,7 +287,7 @@ impl StreamNames {
                 |name: &String| self.names.iter().position(|named| named == name).map_or(0, |at| at + 1);
             let streams: Vec<u16> = known.map(|name| stream(name) as u16).collect();
             self.streams.extend(streams);
-            // A source that did not name it has none for it.
+            // An application that the source did not name has no stream of its own.
             self.streams.resize(self.streams.len().max(index + 1), 0);
         }
         self.streams[index]

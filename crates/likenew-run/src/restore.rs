@@ -1,8 +1,8 @@
 //! Returns a drive to the state in which an interrupted run left it.
 //!
-//! A simulated drive starts anew, so everything that was run is run again in its own time, and has to give
-//! the recorded results. A folder's temporary files were deleted when the run ended, so their data is written
-//! again. Existing files and devices still hold theirs.
+//! A simulated drive starts anew, so all steps are run again in its own time, and must give the recorded
+//! results. A folder's temporary files were deleted when the run ended, so their data is written again.
+//! Existing files and devices still hold their data.
 
 use std::ops::Range;
 
@@ -22,15 +22,15 @@ use crate::run::{RunError, RunResult, run_with};
 use crate::runner::observation;
 use crate::wording;
 
-/// Why a drive could not be restored to that state.
+/// Why a drive could not be restored to the state in which a run left it.
 #[derive(Debug, thiserror::Error)]
 pub enum RestoreError {
-    /// A simulated drive did not repeat what it had done.
+    /// A simulated drive did not repeat its recorded results.
     #[error(
         "step {number} (\"{name}\") did not come out as recorded: the drive's file or the version of likenew has changed; start a new run"
     )]
     Otherwise {
-        /// Which, from 1.
+        /// The number of the step, from 1.
         number: usize,
         /// Its name.
         name: String,
@@ -38,7 +38,7 @@ pub enum RestoreError {
     /// A workload could not be run again.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// The target went away on the way.
+    /// The target went away meanwhile.
     #[error(transparent)]
     TargetError(#[from] TargetError),
     /// The drive answered with an error, or the user asked to stop.
@@ -48,7 +48,7 @@ pub enum RestoreError {
     Stopped(Stop),
 }
 
-/// One step of the way back.
+/// One step of restoring that state.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RestoreStep {
     /// A workload to run.
@@ -57,7 +57,7 @@ pub enum RestoreStep {
     Probe(Probe),
 }
 
-/// The steps back to that state.
+/// The steps that restore that state.
 pub fn restore_plan(
     kind: TargetKind,
     geometry: &Geometry,
@@ -76,11 +76,11 @@ pub fn restore_plan(
     rewrites.into_iter().map(RestoreStep::Run).collect()
 }
 
-/// Returns a drive that was just opened to its state after `segments` and `observations`. `begins` is called
-/// for each step with how many are done, and how many there are.
+/// Restores a drive that was just opened to its state after `segments` and `observations`. Before each step,
+/// `begins` is called with the number of steps done and of all steps.
 ///
 /// # Errors
-/// It could not be done, or a simulated drive behaves differently than before.
+/// The drive could not be restored, or a simulated drive behaves differently than before.
 pub fn restore(
     drive: &mut dyn Drive,
     segments: &[Segment],
@@ -91,7 +91,7 @@ pub fn restore(
 ) -> Result<(), RestoreError> {
     let geometry = drive.geometry();
     let way = restore_plan(drive.identity().kind, &geometry, segments, observations);
-    // Only a simulated drive repeats exactly; others need another way.
+    // Only a simulated drive repeats its results exactly.
     let is_virtual = geometry.clock == Clock::Virtual;
     let mut past_steps = history(segments, observations);
     for (index, step) in way.iter().enumerate() {
@@ -114,14 +114,14 @@ pub fn restore(
     Ok(())
 }
 
-/// Whether a simulated drive repeated what it had done. Older records without counters have nothing to
+/// Whether a simulated drive repeated its recorded results. Older records without counters have nothing to
 /// compare.
 fn matches_record(segment: Segment, expected: &Segment) -> bool {
     let device_counters = expected.device_counters.and(segment.device_counters);
     Segment { device_counters, ..segment } == *expected
 }
 
-/// Whether the result is as recorded, if that was asked.
+/// Runs a workload again, and returns whether the result is as `expected`, if that is given.
 fn rerun(
     drive: &mut dyn Drive,
     workload: &Workload,
@@ -150,7 +150,7 @@ fn probe_again(
     Ok(observation(drive, probe.clone(), before.after)? == *before)
 }
 
-/// Writes again, in order of addresses, what was written and not trimmed.
+/// Writes again, in order of addresses, what was written and not trimmed since.
 fn rewrites(geometry: &Geometry, segments: &[Segment], observations: &[Observation]) -> Vec<Workload> {
     let mut ranges = WrittenRanges::default();
     for history in history(segments, observations) {
@@ -175,7 +175,7 @@ fn rewrites(geometry: &Geometry, segments: &[Segment], observations: &[Observati
             let region = stream.pattern.region().resolve(geometry.capacity, geometry.block);
             let region = region.expect("a workload that ran fits its drive");
             let part = |bytes: u64| match stream.pattern {
-                // One copy goes through its zone from the start; several each have a part of it.
+                // One copy goes through its region from the start; several copies each go through a part.
                 AccessPattern::Sequential(_) if segment.workload.lanes == 1 => {
                     region.start..region.end.min(region.start.saturating_add(bytes))
                 }
@@ -192,7 +192,7 @@ fn rewrites(geometry: &Geometry, segments: &[Segment], observations: &[Observati
     }
     let mut workloads: Vec<Workload> =
         ranges.ranges.into_iter().map(|(range, data)| rewrite(geometry, range, data)).collect();
-    // What a recording has written is within the range it touches, and so is what was written to prepare it.
+    // A replay, and what was written to prepare it, stays within the range that the recording touches.
     let mut touched: Vec<&ReplaySpec> = Vec::new();
     for replay_spec in segments.iter().filter_map(|segment| segment.workload.replay_spec.as_deref()) {
         if !touched
@@ -238,7 +238,7 @@ struct WrittenRanges {
 }
 
 impl WrittenRanges {
-    /// The range holds this from now on, or nothing.
+    /// From now on the range holds this data, or nothing.
     fn put(&mut self, range: Range<u64>, data: Option<DataClass>) {
         if range.is_empty() {
             return;

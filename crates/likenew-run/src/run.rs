@@ -1,5 +1,5 @@
-//! Runs one workload on a drive: over its lanes, into one segment. Measures the program itself in the same
-//! way before it measures a drive.
+//! Runs one workload on a drive, over its lanes and into one segment. It also measures the program itself in
+//! the same way, before it measures a drive.
 
 use std::sync::atomic::AtomicBool;
 use std::sync::{Barrier, OnceLock};
@@ -24,28 +24,28 @@ use super::replay::Replay;
 pub use super::replay::TraceOpener;
 use super::wording;
 
-/// Makes one more recorder for every lane, beside the one that makes the segment.
+/// Makes a further recorder for each lane, beside the one that makes the segment.
 pub type RecorderMaker<'a> = dyn FnMut() -> Box<dyn Recorder + Send> + 'a;
 
-/// The result of a workload: its segment, and why it ended early, if the target could not be measured to its end.
+/// The result of a workload: its segment, and why it ended early if it did.
 #[derive(Debug)]
 pub struct RunResult {
-    /// What was measured, up to the failure if there was one.
+    /// What was measured, up to any failure.
     pub segment: Segment,
-    /// Why it ended early.
+    /// Why the target could not be measured to the end.
     pub target_error: Option<TargetError>,
 }
 
 /// Why a workload could not start.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// It does not fit the drive.
+    /// The workload does not fit the drive.
     #[error("{0}")]
     Unfit(String),
-    /// The drive could not be opened for it.
+    /// The drive could not be opened for the workload.
     #[error(transparent)]
     TargetError(#[from] TargetError),
-    /// Its recording cannot be read, or is another one.
+    /// The workload's recording cannot be read, or is another one.
     #[error("{0}")]
     Recording(String),
 }
@@ -53,7 +53,7 @@ pub enum RunError {
 /// Runs a workload of streams on `drive`.
 ///
 /// # Errors
-/// The workload does not fit the drive, or its lanes could not be opened. A failure after that is part of
+/// The workload does not fit the drive, or its lanes could not be opened. A later failure is part of
 /// [`RunResult`].
 pub fn run(
     drive: &mut dyn Drive,
@@ -67,7 +67,7 @@ pub fn run(
 /// Runs any workload on `drive`; `traces` opens its recording, if it names one.
 ///
 /// # Errors
-/// As [`run`]; the recording cannot be opened, or not be read to its end where that is needed beforehand.
+/// As for [`run`], or the recording cannot be opened or, where that is needed first, read to its end.
 pub fn run_with(
     drive: &mut dyn Drive,
     workload: &Workload,
@@ -103,7 +103,7 @@ pub fn run_with(
         }
     };
     let mut ran = join(ends, workload);
-    // A drive that hangs would not answer this, either.
+    // A drive that hangs would not answer this either.
     let is_hung = matches!(ran.target_error, Some(TargetError::Hung(_)));
     let health_after = if is_hung { Health::default() } else { lanes[0].health() };
     drop(lanes);
@@ -122,10 +122,10 @@ pub fn run_with(
 /// The record of a lane, and how it ended.
 type LaneResult = (SegmentRecorder, LaneEnd);
 
-/// One lane runs on the caller's thread; more run on threads of their own that start together.
+/// Runs one lane on the caller's thread, or several lanes on threads of their own that start together.
 ///
 /// # Errors
-/// Not all threads could be started; no lane has done anything.
+/// Not all threads could be started; then no lane has done anything.
 fn run_lanes(
     lanes: &mut [Lane<'_>],
     shares: &[LaneShare<'_>],
@@ -145,7 +145,7 @@ fn run_lanes(
     if count == 1 {
         return Ok(work.map(|((lane, share), extra)| measure_lane(lane, share, extra)).collect());
     }
-    // Empty until all threads are there, or for ever `None`: then those that are there have nothing to wait for.
+    // Empty until all threads have started; `None` if one could not start, so that the others do nothing.
     let start: &OnceLock<Option<Barrier>> = &OnceLock::new();
     std::thread::scope(|scope| {
         let threads: std::io::Result<Vec<_>> = work
@@ -165,7 +165,7 @@ fn run_lanes(
     })
 }
 
-/// The first reason that is more than being done or being halted by another lane is the reason of the whole.
+/// Joins the lanes' results. A failure outranks an interruption, and both outrank a reached bound.
 fn join(ends: Vec<LaneResult>, workload: &Workload) -> RunResult {
     let mut stop = Stop::Reached;
     let (mut target_error, mut records) = (None, Vec::with_capacity(ends.len()));
@@ -185,7 +185,7 @@ fn join(ends: Vec<LaneResult>, workload: &Workload) -> RunResult {
     RunResult { segment, target_error }
 }
 
-/// Distributes the copies of all streams, and the bounds, to the lanes.
+/// Distributes the copies of all streams, and the bounds, over the lanes.
 fn shares(workload: &Workload, lanes: u32) -> Vec<LaneShare<'_>> {
     let copies = workload.lanes;
     (0..lanes)
@@ -203,7 +203,7 @@ fn shares(workload: &Workload, lanes: u32) -> Vec<LaneShare<'_>> {
         .collect()
 }
 
-/// The lane's part of a bound; the parts add up to it.
+/// A lane's part of a bound; all parts add up to the bound.
 fn portion(bound: Option<u64>, lane: u32, lanes: u32) -> u64 {
     let Some(bound) = bound else { return u64::MAX };
     let (lane, lanes) = (u64::from(lane), u64::from(lanes));
@@ -235,14 +235,14 @@ pub fn calibrate(nop: &mut dyn Drive) -> Result<Calibration, RunError> {
     })
 }
 
-/// Random 4 KiB reads at depth 32.
+/// Random 4 KiB reads at QD32.
 fn reads(ops: u64) -> Workload {
     let op = Mix::Only(likenew_core::io::Op::Read);
     let stream = Stream::closed(op, 4096, AccessPattern::Random(Region::WHOLE), 32, DataClass::Random);
     Workload::new("calibration", Until::ops(ops), vec![stream])
 }
 
-/// The smallest step between two different readings.
+/// The smallest step between two different readings of the clock.
 fn timer_step(clock: &dyn Target) -> Nanos {
     let mut last = clock.now();
     let mut step = Nanos::NEVER;
@@ -256,7 +256,7 @@ fn timer_step(clock: &dyn Target) -> Nanos {
     step
 }
 
-/// Bytes a second on one core, into a buffer that stays in the core's own cache.
+/// Bytes a second that one core generates, into a buffer that stays in its own cache.
 fn data_rate(clock: &dyn Target, class: DataClass) -> f64 {
     let mut words = vec![0u64; DATA_BYTES as usize / size_of::<u64>()];
     let buffer: &mut [u8] = bytemuck::cast_slice_mut(&mut words);

@@ -15,10 +15,10 @@ use crate::wording;
 
 /// Follows a run: shows it, stores it, and may stop it.
 pub trait Observer {
-    /// The procedure has said what comes next, by this evidence.
+    /// The procedure has decided its next step from this evidence.
     fn on_decide(&mut self, _procedure: &dyn Procedure, _evidence: &Evidence, _step: &Step) {}
 
-    /// Whether so many bytes more may be written, as was announced; none is unknown beforehand.
+    /// Whether this many more bytes may be written under the announced limit; `None` if they are not known beforehand.
     fn may_write(&self, _bytes: Option<u64>) -> bool {
         true
     }
@@ -31,10 +31,10 @@ pub trait Observer {
         false
     }
 
-    /// The recording of the workload that is about to run, at its start.
+    /// Opens the recording of the workload that is about to run, at its start.
     ///
     /// # Errors
-    /// A sentence: it cannot be read, or is not the recording that is meant.
+    /// A sentence: the recording cannot be read, or is another one.
     fn trace(&mut self, replay_spec: &ReplaySpec) -> Result<Box<dyn TraceSource>, String> {
         Err(wording::recording_missing(&replay_spec.trace))
     }
@@ -48,10 +48,10 @@ pub trait Observer {
     /// What was measured could not be stored; the run ends.
     fn on_end(&mut self, segment: &Segment) -> Result<(), String>;
 
-    /// Called before a probe.
+    /// A probe is about to run.
     fn on_probe(&mut self, _probe: &Probe) {}
 
-    /// Called after a probe; its result is already part of the evidence.
+    /// A probe has ended; its result is already part of the evidence.
     ///
     /// # Errors
     /// What was found could not be stored; the run ends.
@@ -60,10 +60,10 @@ pub trait Observer {
     }
 }
 
-/// How a run ended that measured what it could.
+/// How a run ended.
 #[derive(Debug)]
 pub enum End {
-    /// The procedure had enough.
+    /// The procedure had measured enough.
     Complete,
     /// The user asked to stop.
     Interrupted,
@@ -89,19 +89,19 @@ pub enum RunnerError {
     Store(String),
 }
 
-/// Runs `procedure` on `drive`; what is measured is added to `evidence`, which may hold the part of an
+/// Runs `procedure` on `drive`. Adds what it measures to `evidence`, which may hold the first part of an
 /// earlier run.
 ///
 /// # Errors
-/// The plan does not fit the drive, a workload could not start, or its record could not be stored. What was measured
-/// before is in `evidence` in every case.
+/// The plan does not fit the drive, a workload could not start, or its record could not be stored. In every
+/// case `evidence` holds what was measured before.
 pub fn run_procedure(
     drive: &mut dyn Drive,
     procedure: &dyn Procedure,
     evidence: &mut Evidence,
     observer: &mut dyn Observer,
 ) -> Result<End, RunnerError> {
-    // A simulated drive's time has no interruptions.
+    // A simulated drive's time is never interrupted.
     let mut after_interruption = !evidence.is_empty() && drive.geometry().clock == Clock::Wall;
     loop {
         let step = procedure.next(evidence).map_err(RunnerError::Plan)?;
@@ -126,7 +126,7 @@ pub fn run_procedure(
     }
 }
 
-/// Runs a workload and keeps its record; an end, if it was the last.
+/// Runs a workload and keeps its record; returns how the run ended, if this was its last workload.
 fn run_one(
     drive: &mut dyn Drive,
     workload: &Workload,
@@ -152,7 +152,7 @@ fn run_one(
     })
 }
 
-/// Runs a probe and keeps its result; ends the run if the target cannot be asked any further.
+/// Runs a probe and keeps its result; ends the run if the target cannot be queried any further.
 fn probe_once(
     drive: &mut dyn Drive,
     probe: Probe,
@@ -174,7 +174,7 @@ fn probe_once(
     Ok(None)
 }
 
-/// Runs a probe after so many workloads.
+/// Runs a probe after `after` workloads.
 pub(crate) fn observation(
     drive: &mut dyn Drive,
     probe: Probe,
@@ -194,7 +194,7 @@ pub(crate) fn observation(
     })
 }
 
-/// What the drive's clock reads, as only a lane knows.
+/// The time on the drive's clock, which only a lane can read.
 fn now(drive: &mut dyn Drive) -> Result<Nanos, TargetError> {
     let lanes = drive.lanes(&LaneRequirements { lanes: 1, depth: 0, length_max: 0 })?;
     Ok(lanes.first().expect("a drive opens the lanes it was asked for").now())

@@ -1,4 +1,4 @@
-//! The page, what a browser may do with it, and the addresses that it asks.
+//! The HTTP interface: the page with its security policy, and the addresses that the page requests.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use super::index::{Index, RunList, Selection};
 use super::jobs::{Cost, JobView, Jobs, Now};
 use super::wording;
 
-/// What the handlers share.
+/// State that all handlers share.
 #[derive(Clone)]
 pub(crate) struct Api {
     pub(crate) program: Arc<Program>,
@@ -32,7 +32,7 @@ pub(crate) struct Api {
     pub(crate) index: Index,
 }
 
-/// All that takes the secret.
+/// All addresses that require the secret.
 pub(crate) fn router(api: Api) -> Router {
     Router::new()
         .route("/api/commands", get(commands))
@@ -73,7 +73,7 @@ async fn drives(State(api): State<Api>) -> Result<Response, ApiError> {
     api.program.output(&["drives".into(), "--json=-".into()]).await.map(json)
 }
 
-/// Health and everything else that the drives report.
+/// Health and other facts of all drives.
 async fn facts(State(api): State<Api>) -> Result<Response, ApiError> {
     let words = ["facts", "--all", "--no-archive", "--json=-"].map(Into::into);
     api.program.output(&words).await.map(json)
@@ -94,7 +94,7 @@ async fn estimate_rest(State(api): State<Api>, Path(name): Path<String>) -> Resu
     api.jobs.estimate_rest(&name).await.map(Json)
 }
 
-/// An estimate that was agreed to.
+/// The user's agreement to an estimate, which starts its run.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Agreement {
@@ -119,7 +119,7 @@ struct Advised {
     commands: Vec<String>,
 }
 
-/// What can be ordered here of each; nothing where only a terminal can do it.
+/// The order for each command line; `None` if only a terminal can run it.
 async fn orders(
     State(api): State<Api>,
     advised: Result<Json<Advised>, JsonRejection>,
@@ -170,7 +170,7 @@ async fn events(
                         return;
                     }
                 }
-                // A reader that is too slow misses some; the course goes on.
+                // A slow reader misses some events and then continues.
                 Err(tokio::sync::broadcast::error::RecvError::Lagged(_)) => {}
                 Err(tokio::sync::broadcast::error::RecvError::Closed) => return,
             }
@@ -191,7 +191,7 @@ async fn list_runs(
     api.index.runs(query(selection)?).await.map(Json)
 }
 
-/// The runs to compare, in order: `?run=A&run=B`.
+/// Compares runs in the given order: `?run=A&run=B`.
 async fn compare(
     State(api): State<Api>,
     pairs: Result<Query<Vec<(String, String)>>, QueryRejection>,
@@ -212,7 +212,7 @@ async fn drive_history(State(api): State<Api>, Path(key): Path<String>) -> Resul
     api.index.drive(key).await.map(|text| json(text.into_bytes()))
 }
 
-/// For Prometheus: the state of all drives.
+/// The state of all drives, for Prometheus.
 async fn metrics(State(api): State<Api>, headers: HeaderMap) -> Result<Response, ApiError> {
     let content_type = media_type(&headers).content_type;
     let text = api.index.metrics().await?;
@@ -223,7 +223,7 @@ async fn run(State(api): State<Api>, Path(name): Path<String>) -> Result<Respons
     api.program.document(&name).await.map(json)
 }
 
-/// The one that `Accept` weighs most, and of equal ones the better. A reader that accepts neither gets plain text.
+/// The media type that `Accept` prefers; the better one if both are equal, and plain text if neither is accepted.
 pub(crate) fn media_type(headers: &HeaderMap) -> MediaType {
     let accepted: Vec<&str> =
         headers.get_all(header::ACCEPT).iter().filter_map(|line| line.to_str().ok()).collect();
@@ -236,7 +236,7 @@ pub(crate) fn media_type(headers: &HeaderMap) -> MediaType {
     if weight(&better) > 0.0 && weight(&better) >= weight(&plain) { better } else { plain }
 }
 
-/// A part of `Accept`: `text/plain;version=0.0.4;q=0.5`.
+/// One entry of `Accept`: `text/plain;version=0.0.4;q=0.5`.
 struct Range<'a> {
     essence: &'a str,
     weight: f64,
@@ -251,7 +251,7 @@ impl<'a> Range<'a> {
     }
 }
 
-/// The page with the policy that lets nothing run but what is in it.
+/// The page, and a policy by which browsers run only the scripts in it.
 #[derive(Debug)]
 pub(crate) struct Page {
     pub(crate) html: Bytes,
@@ -259,7 +259,7 @@ pub(crate) struct Page {
 }
 
 impl Page {
-    /// Of one file with its scripts and styles inside.
+    /// Takes the HTML with its scripts and styles inline.
     pub(crate) fn new(html: String) -> Self {
         let hashes = |tag: &str| -> String {
             inline(&html, tag)
@@ -287,7 +287,7 @@ impl Page {
     }
 }
 
-/// What each element with this tag holds. Blocks of data are no scripts.
+/// Contents of all elements with this tag, except blocks of JSON.
 fn inline<'a>(html: &'a str, tag: &'a str) -> impl Iterator<Item = &'a str> {
     let (open, close) = (format!("<{tag}"), format!("</{tag}>"));
     let mut rest = html;
@@ -305,7 +305,7 @@ fn inline<'a>(html: &'a str, tag: &'a str) -> impl Iterator<Item = &'a str> {
     })
 }
 
-/// Headers of every answer.
+/// Headers of every response.
 pub(crate) const ALWAYS: [(HeaderName, HeaderValue); 6] = [
     (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
     (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
@@ -320,7 +320,7 @@ mod tests {
     use super::*;
     use axum::http::HeaderValue;
 
-    /// What Prometheus 2.42 sends.
+    /// The header that Prometheus 2.42 sends.
     const PROMETHEUS: &str = "application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,\
         text/plain;version=0.0.4;q=0.5,*/*;q=0.1";
 

@@ -1,5 +1,5 @@
-//! What may be started: a fixed list of commands and options, and the `likenew` program as a child. No option
-//! is a consent, and none names a file to write.
+//! Runs the `likenew` program as a child, with a fixed list of commands and options that neither consent nor name a
+//! file to write.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -21,73 +21,73 @@ use tokio::sync::{Semaphore, oneshot, watch};
 use super::error::ApiError;
 use super::wording;
 
-/// The commands that may be started, as their help describes them.
+/// The commands that may be run, with their help.
 #[derive(Clone, Debug, Serialize)]
 pub struct Grammar {
-    /// In the order of the help.
+    /// Commands in the order of the help.
     pub commands: Vec<CommandGrammar>,
 }
 
 /// A command that measures one target.
 #[derive(Clone, Debug, Serialize)]
 pub struct CommandGrammar {
-    /// As typed.
+    /// The command as typed.
     pub name: String,
-    /// In one sentence.
+    /// The command's purpose in one sentence.
     pub about: String,
-    /// In the order of the help.
+    /// Options in the order of the help.
     pub options: Vec<OptionGrammar>,
 }
 
 /// An option of a command.
 #[derive(Clone, Debug, Serialize)]
 pub struct OptionGrammar {
-    /// Without the dashes.
+    /// The option without dashes.
     pub name: String,
-    /// In one sentence.
+    /// The option's purpose in one sentence.
     pub help: String,
-    /// What it takes.
+    /// The kind of the option's value.
     pub kind: OptionKind,
 }
 
-/// What an option takes.
+/// The kind of an option's value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OptionKind {
-    /// Nothing: it is there or not.
+    /// No value: the option is given or not.
     Switch,
     /// One of these words.
     Choice(Vec<String>),
-    /// A text, which the help calls this.
+    /// A text; the string is its name in the help.
     Text(String),
 }
 
-/// What to start.
+/// A command to run on a target.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Order {
     pub(crate) command: String,
     pub(crate) target: String,
-    /// Values by name: `true`, or a text.
+    /// Values of options by name: `true`, or a text.
     #[serde(default)]
     pub(crate) options: BTreeMap<String, Value>,
 }
 
 impl Order {
-    /// Without options.
+    /// An order without options.
     pub(crate) fn new(command: &str, target: &str) -> Self {
         Self { command: command.to_owned(), target: target.to_owned(), options: BTreeMap::new() }
     }
 }
 
-/// Longest text of an option or a target, in bytes: longer than any path.
+/// Longest text of an option or target, in bytes; longer than any path.
 const TEXT_MAX: usize = 8192;
 
 impl Grammar {
-    /// The arguments of the program. The target comes after `--`, so it is never taken for an option.
+    /// The arguments of the program. `--` before the target keeps it from being taken for an option.
     ///
     /// # Errors
-    /// There is no such command or option, or a value is of another kind.
+    /// The command or an option is unknown, or a value has another kind.
     pub(crate) fn words(&self, order: &Order, fixed: &[&str]) -> Result<Vec<OsString>, ApiError> {
         let refuse = |message: String| ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, message);
         let command = self.commands.iter().find(|command| command.name == order.command);
@@ -115,7 +115,7 @@ impl Grammar {
 }
 
 impl Grammar {
-    /// The order that a command line asks for; `None` if something of it can only be done in a terminal.
+    /// The order for a command line; `None` if part of it requires a terminal.
     pub(crate) fn order(&self, line: &str) -> Option<Order> {
         let mut words = shlex::split(line)?.into_iter();
         let (_likenew, name) = (words.next().filter(|word| word == "likenew")?, words.next()?);
@@ -145,7 +145,7 @@ impl Grammar {
         self.words(&order, &[]).is_ok().then_some(order)
     }
 
-    /// The command line of an order, to paste into a shell.
+    /// The command line of an order, for a shell.
     pub(crate) fn line(&self, order: &Order) -> Result<String, ApiError> {
         self.words(order, &[])?;
         let quoted = |text: &str| shlex::try_quote(text).expect("it has no control characters").into_owned();
@@ -165,21 +165,21 @@ fn is_text(text: &str) -> bool {
     text.len() <= TEXT_MAX && !text.chars().any(char::is_control)
 }
 
-/// So many run at once; others wait. Chosen: more would slow down a measurement beside them.
+/// Children at once; others wait. Chosen: more would slow down a measurement beside them.
 const AT_ONCE: usize = 2;
-/// Exit code of what was refused for safety.
+/// Exit code for a refusal for safety.
 const REFUSED: i32 = 3;
-/// An answer takes no longer than this.
+/// Longest time for an answer.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The program and its archive.
+/// Starts the `likenew` program, and knows its archive.
 #[derive(Debug)]
 pub(crate) struct Program {
-    /// The words that start it.
+    /// Program and first arguments.
     words: Vec<OsString>,
     archive: PathBuf,
     turns: Arc<Semaphore>,
-    /// Whether all that is asked is to end.
+    /// Whether all children must end.
     ending: watch::Sender<bool>,
 }
 
@@ -192,7 +192,7 @@ impl Program {
         &self.archive
     }
 
-    /// A command with these words, without input and in a process group of its own, so that Ctrl-C reaches the server alone.
+    /// A child without input, in a process group of its own so that Ctrl-C reaches only the server.
     pub(crate) fn command(&self, words: &[OsString]) -> Command {
         let (program, first) = self.words.split_first().expect("a program has a name");
         let mut command = Command::new(program);
@@ -206,7 +206,7 @@ impl Program {
         command
     }
 
-    /// What it prints on standard output; what it says otherwise is the error.
+    /// Runs a child and returns its standard output. On failure, its standard error becomes the error.
     pub(crate) async fn output(&self, words: &[OsString]) -> Result<Vec<u8>, ApiError> {
         let failed = |error| ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, wording::not_started(error));
         let turn = Arc::clone(&self.turns).acquire_owned().await.expect("nobody closes it");
@@ -221,7 +221,7 @@ impl Program {
             Ok(Ok(output)) => output.map_err(failed)?,
             _ => return Err(ApiError::new(StatusCode::GATEWAY_TIMEOUT, wording::TOO_SLOW)),
         };
-        // A problem that was found is an answer, too.
+        // Exit code 10 means that a problem was found, which is an answer, too.
         let status = match output.status.code() {
             Some(0 | 10) => return Ok(output.stdout),
             Some(REFUSED) => StatusCode::FORBIDDEN,
@@ -232,7 +232,7 @@ impl Program {
 }
 
 impl Program {
-    /// Ends what is under way, and lets whatever is asked for from now on wait for ever; waits itself no longer than this.
+    /// Ends all children, waiting at most `patience`. Later requests wait forever.
     pub(crate) async fn end_all(&self, patience: Duration) {
         self.ending.send_replace(true);
         let turns = tokio::time::timeout(patience, self.turns.acquire_many(AT_ONCE as u32)).await;
@@ -242,11 +242,11 @@ impl Program {
     }
 }
 
-/// What is ended has so long to tidy up.
+/// Time in which a child that is being ended may clean up.
 const TIDY_PATIENCE: Duration = Duration::from_secs(10);
 
-/// Sends what a program prints. If nobody waits for it any longer, or all are to end, it is ended by a signal, upon which it
-/// removes its temporary files; if it does not end then, it is killed.
+/// Sends a child's output. If nobody waits for it any more, or all children must end, the child gets SIGTERM, upon
+/// which it removes its temporary files. After [`TIDY_PATIENCE`] it is killed.
 async fn answer_or_end(
     child: Child,
     mut answer: oneshot::Sender<io::Result<Output>>,
@@ -256,7 +256,7 @@ async fn answer_or_end(
     let mut output = pin!(child.wait_with_output());
     tokio::select! {
         output = &mut output => {
-            // Who asked may have left in this moment.
+            // The receiver may have been dropped just now.
             let _ = answer.send(output);
             return;
         }
@@ -264,28 +264,28 @@ async fn answer_or_end(
         _ = ending.wait_for(|is_ending| *is_ending) => {}
     }
     if let Some(process) = process {
-        // Nobody has waited for it, so the number is still its own.
+        // The child was not reaped, so the number is still its own.
         let _ = kill(Pid::from_raw(process.cast_signed()), Signal::SIGTERM);
     }
     let _ = tokio::time::timeout(TIDY_PATIENCE, output).await;
 }
 
-/// Longest name of a folder on Linux file systems, in bytes.
+/// Longest name of a folder on Linux, in bytes.
 const NAME_MAX: usize = 255;
-/// Runs of one comparison, at most. Chosen: more than one page can show.
+/// Most runs in a comparison. Chosen: more than one page can show.
 const COMPARED_MAX: usize = 20;
 
-/// Whether this names a folder of the archive and nothing above or below it.
+/// Whether the name is that of a folder directly in the archive.
 fn is_name(name: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
     !name.is_empty() && name.len() <= NAME_MAX && !name.starts_with('.') && name.bytes().all(is_plain)
 }
 
 impl Program {
-    /// The folder of a run of this name.
+    /// The folder of the run with this name.
     pub(crate) fn folder(&self, name: &str) -> Result<PathBuf, ApiError> {
         let folder = self.archive().join(name);
-        // A link may lead anywhere; the program follows none either, if it comes in place of the folder now.
+        // A link could lead anywhere. The program does not follow links either, should one replace the folder now.
         let is_folder = || folder.symlink_metadata().is_ok_and(|there| there.is_dir());
         let is_run = is_name(name) && is_folder() && folder.join("plan.toml").is_file();
         if is_run {
@@ -295,13 +295,13 @@ impl Program {
         }
     }
 
-    /// The JSON of its document.
+    /// The run's document as JSON.
     pub(crate) async fn document(&self, name: &str) -> Result<Vec<u8>, ApiError> {
         let folder = self.folder(name)?;
         self.output(&["report".into(), "--json=-".into(), "--".into(), folder.into()]).await
     }
 
-    /// The JSON of the document that compares these runs.
+    /// The document that compares these runs, as JSON.
     pub(crate) async fn comparison(&self, names: &[String]) -> Result<Vec<u8>, ApiError> {
         if names.len() > COMPARED_MAX {
             return Err(ApiError::new(

@@ -1,4 +1,4 @@
-//! What keeps the server from starting, and how a request fails.
+//! Errors that keep the server from starting, and errors of requests.
 
 use std::io;
 use std::net::SocketAddr;
@@ -9,64 +9,64 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 
-/// What keeps the server from starting.
+/// Why the server cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// Another program has the port, or the address is not of this machine.
+    /// Another program uses the port, or the address does not belong to this machine.
     #[error("could not listen on {address}: {error}; choose another address with --listen")]
     Listen {
-        /// As asked for.
+        /// The requested address.
         address: SocketAddr,
-        /// The system's reason.
+        /// The system's error.
         #[source]
         error: io::Error,
     },
-    /// The address can be reached from other machines.
+    /// Other machines can reach the address, and the owner gave no secret.
     #[error(
         "{address} can be reached from other machines, so it takes a secret of yours: give --token-file FILE, a file that only you \
          may read, with 32 characters or more"
     )]
     RemoteWithoutSecret {
-        /// As asked for.
+        /// The requested address.
         address: SocketAddr,
     },
     /// The kernel gives no random numbers.
     #[error("could not make a secret, because /dev/urandom cannot be read: {0}")]
     NoRandom(#[source] io::Error),
-    /// The file of the secret cannot be read.
+    /// The file with the secret cannot be read.
     #[error("could not read the secret in {path}: {error}")]
     SecretUnreadable {
-        /// The file.
+        /// The file with the secret.
         path: PathBuf,
-        /// The system's reason.
+        /// The system's error.
         #[source]
         error: io::Error,
     },
-    /// Others may read the secret.
+    /// Other users can read the file with the secret.
     #[error(
         "{path} can be read by others, so it keeps no secret: give a file of your own that only you may read (chmod 600)"
     )]
     SecretOpenToOthers {
-        /// The file.
+        /// The file with the secret.
         path: PathBuf,
     },
-    /// The secret can be guessed.
+    /// The secret is too short or unusable.
     #[error("the first line of {path} is no secret: it takes 32 to 1024 printable ASCII characters")]
     SecretWeak {
-        /// The file.
+        /// The file with the secret.
         path: PathBuf,
     },
-    /// The system refuses to serve.
+    /// The system refused threads or sockets.
     #[error("could not serve: {0}")]
     System(#[source] io::Error),
 }
 
-/// A request that was not carried out: a sentence with a status.
+/// Why a request failed: an HTTP status and a sentence.
 #[derive(Debug)]
 pub(crate) struct ApiError {
     pub(crate) status: StatusCode,
     pub(crate) message: String,
-    /// The command with which a terminal asks for the consent that is missing here.
+    /// The command that asks for the missing consent in a terminal.
     pub(crate) command: Option<String>,
 }
 

@@ -1,8 +1,8 @@
-//! Who may ask: the page that the server sent, with the secret, by a name of the server. Callers that have
-//! shown the secret never wait for those that have not.
+//! Guards access: only the server's own page may make requests, with the secret, under a known host name. Callers that
+//! have shown the secret never wait for those that have not.
 //!
-//! The `Host` header tells requests of a page whose name was made to point at this address (DNS rebinding);
-//! `Origin` and `Sec-Fetch-Site` tell those of other pages in the same browser.
+//! The `Host` header reveals a page whose name was made to point at this address (DNS rebinding). `Origin` and
+//! `Sec-Fetch-Site` reveal other pages in the same browser.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -31,16 +31,16 @@ use tower_http::add_extension::AddExtension;
 use super::error::{ApiError, ServeError};
 use super::wording;
 
-/// What a request has to show.
+/// The requirements for a request.
 #[derive(Debug)]
 pub(crate) struct Guard {
     secret: Secret,
-    /// Names by which browsers may call the server, with the port.
+    /// Host names with port under which browsers may reach the server.
     hosts: Vec<String>,
 }
 
 impl Guard {
-    /// For a server that listens here; `names` are further names of this machine.
+    /// For a server at this address; `names` are further names of this machine.
     pub(crate) fn new(secret: Secret, address: SocketAddr, names: &[String]) -> Self {
         let port = address.port();
         let mut hosts = vec![address.to_string()];
@@ -56,7 +56,7 @@ impl Guard {
         self.hosts.iter().any(|known| *known == host || known.strip_suffix(":80") == Some(&*host))
     }
 
-    /// Whether the request names this server and comes from no other page.
+    /// Checks that the request names this server and does not come from another page.
     fn check_origin(&self, headers: &HeaderMap) -> Result<(), ApiError> {
         let hosts: Vec<&HeaderValue> = headers.get_all(header::HOST).iter().collect();
         let is_known = match hosts[..] {
@@ -91,7 +91,7 @@ impl Guard {
     }
 }
 
-/// Lets through what names this server and comes from no other page: the page itself, which holds no data.
+/// Passes requests with a known host and origin. The page needs no more, since it holds no data.
 pub(crate) async fn known_host(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> Response {
     if !matches!(*request.method(), Method::GET | Method::HEAD | Method::POST) {
         return StatusCode::METHOD_NOT_ALLOWED.into_response();
@@ -102,7 +102,7 @@ pub(crate) async fn known_host(State(guard): State<Arc<Guard>>, request: Request
     }
 }
 
-/// Lets through what also carries the secret.
+/// Passes requests that also carry the secret.
 pub(crate) async fn with_secret(
     State(guard): State<Arc<Guard>>,
     Extension(caller): Extension<Caller>,
@@ -122,18 +122,18 @@ pub(crate) async fn with_secret(
 #[derive(Clone)]
 pub struct Secret(String);
 
-/// Random bytes of a new one.
+/// Random bytes of a generated secret.
 const BYTES: usize = 32;
-/// Least characters of one that the owner made. Chosen: 128 bits in hexadecimal digits.
+/// Fewest characters of an owner's secret. Chosen: 128 bits in hexadecimal digits.
 const CHARS_MIN: usize = 32;
-/// Most characters: a header has to carry it.
+/// Most characters of an owner's secret, which must fit a header.
 const CHARS_MAX: usize = 1024;
 
 impl Secret {
-    /// A new one from the kernel's random numbers.
+    /// Generates a secret from the kernel's random numbers.
     ///
     /// # Errors
-    /// [`ServeError::NoRandom`] if there are none.
+    /// [`ServeError::NoRandom`] if the kernel gives none.
     pub fn new() -> Result<Self, ServeError> {
         let mut bytes = [0; BYTES];
         std::fs::File::open("/dev/urandom")
@@ -142,10 +142,10 @@ impl Secret {
         Ok(Self(bytes.iter().map(|byte| format!("{byte:02x}")).collect()))
     }
 
-    /// The first line of a file that only its owner may read.
+    /// Reads the first line of a file that only its owner may read.
     ///
     /// # Errors
-    /// It cannot be read, others may read it, or it is too short or holds other than printable ASCII characters.
+    /// The file cannot be read, other users can read it, or the line is too short or not printable ASCII.
     pub fn from_file(path: &Path) -> Result<Self, ServeError> {
         use std::os::unix::fs::PermissionsExt as _;
 
@@ -167,43 +167,43 @@ impl Secret {
         }
     }
 
-    /// For the address that the owner opens.
+    /// The secret, for the URL that the owner opens.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Whether this is it, in a time that does not depend on where it differs.
+    /// Compares in constant time, so that timing does not reveal the secret.
     pub(crate) fn matches(&self, given: &[u8]) -> bool {
         self.0.as_bytes().ct_eq(given).into()
     }
 }
 
 impl fmt::Debug for Secret {
-    /// Without the secret, which must not reach a log.
+    /// Hides the secret, which must not reach a log.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("Secret")
     }
 }
 
-/// Connections that have shown the secret, at once; more wait. Chosen: many viewers, and few enough for a small machine.
+/// Most connections that have shown the secret; more wait. Chosen: many viewers, and few enough for a small machine.
 const KNOWN_MAX: usize = 256;
-/// Connections that have not, at once; a new one ends the oldest. Chosen: a page takes one for less than a second.
+/// Most connections that have not shown it; a new one ends the oldest. Chosen: a page needs one for less than a second.
 const STRANGERS_MAX: usize = 256;
-/// A connection ends if the secret was not shown for so long; the page comes sooner over any network.
+/// Time in which a connection must show the secret; the page does so sooner over any network.
 const STRANGER_PATIENCE: Duration = Duration::from_secs(30);
-/// A caller has so long for the head of a request, and for taking the next bytes of an answer.
+/// Longest time for the head of a request, and for a client's receiving more of a response.
 const HEAD_PATIENCE: Duration = Duration::from_secs(10);
 const WRITE_PATIENCE: Duration = Duration::from_secs(if cfg!(test) { 1 } else { 30 });
-/// Bytes of a request's head.
+/// Most bytes of a request's head.
 const HEAD_MAX: usize = 32 << 10;
-/// Pause after the system has refused a connection, as it does without free file descriptors.
+/// Pause after the system failed to accept a connection, as without free file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// Who is at the other end of a connection.
+/// The client of a connection.
 #[derive(Clone, Debug)]
 pub(crate) struct Caller {
     places: Arc<Semaphore>,
-    /// Its place among those that have shown the secret.
+    /// The client's place among those that have shown the secret, once it has one.
     place: Arc<SetOnce<OwnedSemaphorePermit>>,
 }
 
@@ -212,20 +212,20 @@ impl Caller {
         Self { places: Arc::clone(places), place: Arc::default() }
     }
 
-    /// Has shown the secret; waits for a place among those that have.
+    /// Called when the client has shown the secret. Waits for a free place.
     pub(crate) async fn admit(&self) {
         if !self.place.initialized() {
             let place = Arc::clone(&self.places).acquire_owned().await.expect("nobody closes it");
-            // Requests of one connection come one after the other.
+            // A connection handles one request at a time.
             let _ = self.place.set(place);
         }
     }
 }
 
-/// Answers whoever connects.
+/// Accepts connections and serves each one in its own task.
 pub(crate) async fn accept(listener: TcpListener, router: Router) {
     let places = Arc::new(Semaphore::new(KNOWN_MAX));
-    // The oldest first.
+    // Connections without the secret, oldest first.
     let mut strangers: VecDeque<(AbortHandle, Caller)> = VecDeque::new();
     loop {
         let Ok((stream, _)) = listener.accept().await else {
@@ -245,7 +245,7 @@ pub(crate) async fn accept(listener: TcpListener, router: Router) {
 }
 
 async fn serve_connection(stream: TcpStream, router: Router, caller: Caller) {
-    // Events are small, and wait for no others.
+    // Events are small and must not wait for more bytes.
     let _ = stream.set_nodelay(true);
     let mut stream = TimeoutStream::new(stream);
     stream.set_write_timeout(Some(WRITE_PATIENCE));
@@ -254,12 +254,12 @@ async fn serve_connection(stream: TcpStream, router: Router, caller: Caller) {
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_PATIENCE)
         .max_buf_size(HEAD_MAX)
-        // A caller may have said everything before it hears the answer.
+        // A client may close its side before it reads the response.
         .half_close(true)
         .serve_connection(TokioIo::new(Box::pin(stream)), service);
     let mut connection = pin!(connection);
     let admitted = tokio::time::timeout(STRANGER_PATIENCE, caller.place.wait());
-    // A caller that went away or sent nonsense has no one to be told.
+    // If the client has left or sent nonsense, nobody is there to be told.
     tokio::select! {
         _ = &mut connection => {}
         admitted = admitted => if admitted.is_ok() { let _ = connection.await; }
@@ -386,7 +386,7 @@ mod tests {
         assert!(matches!(Secret::from_file(&path), Err(ServeError::SecretUnreadable { .. })));
     }
 
-    /// Sends a request, of whose long answer nothing is read, and waits until the server gives that up.
+    /// Requests a long response and does not read it. Returns how long the server waited.
     async fn is_given_up(path: &'static str) -> Duration {
         let page = async || "x".repeat(64 << 20);
         let admitted = async |Extension(caller): Extension<Caller>| {

@@ -1,4 +1,4 @@
-//! Kept runs and drives over time, from the index of all runs.
+//! Lists of runs and drives for the page, from the index of all runs.
 
 use std::io;
 use std::sync::mpsc;
@@ -16,10 +16,10 @@ use tokio::sync::oneshot;
 use crate::error::ApiError;
 use crate::wording;
 
-/// Rows of a list, at most.
+/// Most rows in a list.
 const ROWS_MAX: u32 = 500;
 
-/// Which part of a list.
+/// The requested part of a list.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub(crate) struct Selection {
     #[serde(default)]
@@ -38,10 +38,10 @@ impl Selection {
     }
 }
 
-/// A run in the list.
+/// A run in a list.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct RunEntry {
-    /// The name of its folder.
+    /// The name of the run's folder.
     name: String,
     started_at: Option<String>,
     procedure: Option<String>,
@@ -49,12 +49,12 @@ pub(crate) struct RunEntry {
     /// `good`, `problem`, `unknown`, `info`, or `unfinished`.
     standing: Option<String>,
     summary: Option<String>,
-    /// Why it cannot be read.
+    /// Why the folder cannot be read.
     error: Option<String>,
 }
 
 impl RunEntry {
-    /// What the program ended with, as far as its folder tells.
+    /// The exit code that the run's standing implies.
     pub(crate) fn exit_code(&self) -> Option<i32> {
         match self.standing.as_deref()? {
             "unfinished" => Some(130),
@@ -68,18 +68,17 @@ impl RunEntry {
     }
 }
 
-/// A part of the list.
+/// A part of the list of runs.
 #[derive(Debug, Serialize)]
 pub(crate) struct RunList {
     runs: Vec<RunEntry>,
-    /// In all.
+    /// Number of all runs.
     count: i64,
 }
 
 type Question = Box<dyn FnOnce(&KeptRuns, &mut Option<History>) + Send>;
 
-/// The index, which is opened at the first question and stays open. It has a thread of its own, because its answers wait for the
-/// disk.
+/// The index, opened at the first question and kept open. It has its own thread, because answers wait for the disk.
 #[derive(Clone)]
 pub(crate) struct Index(mpsc::Sender<Question>);
 
@@ -97,7 +96,7 @@ impl Index {
         Ok(Self(sender))
     }
 
-    /// The newest runs first.
+    /// Lists runs, newest first.
     pub(crate) async fn runs(&self, selection: Selection) -> Result<RunList, ApiError> {
         self.ask(move |history| {
             let runs = history.list(selection.page())?;
@@ -107,7 +106,7 @@ impl Index {
         .await
     }
 
-    /// One of the runs that began last, by its name.
+    /// The run with this name, if it is among the newest.
     pub(crate) async fn run(&self, name: String) -> Result<Option<RunEntry>, ApiError> {
         self.ask(move |history| {
             let newest = history.list(Page { offset: 0, rows: ROWS_MAX })?;
@@ -116,7 +115,7 @@ impl Index {
         .await
     }
 
-    /// Drives over time, those measured last first, as JSON.
+    /// Lists drives over time as JSON, most recently measured first.
     pub(crate) async fn drives(&self, selection: Selection) -> Result<String, ApiError> {
         self.ask(move |history| {
             let rows = history.drives(selection.page())?;
@@ -128,7 +127,7 @@ impl Index {
         .await
     }
 
-    /// One drive over time as JSON, by its key.
+    /// The drive with this key over time, as JSON.
     pub(crate) async fn drive(&self, key: String) -> Result<String, ApiError> {
         let drive = self
             .ask(move |history| {
@@ -140,19 +139,19 @@ impl Index {
         Ok(drive_json(&drive.ok_or_else(unknown)?))
     }
 
-    /// All drives as metrics.
+    /// All drives as metrics for Prometheus.
     pub(crate) async fn metrics(&self) -> Result<String, ApiError> {
         Ok(likenew_history::metrics::text(&self.ask(Fleet::read).await?))
     }
 
-    /// Brings the index up to date and asks it.
+    /// Updates the index and asks it.
     async fn ask<T: Send + 'static>(
         &self,
         question: impl FnOnce(&mut History) -> Result<T, HistoryError> + Send + 'static,
     ) -> Result<T, ApiError> {
         let (answer, answered) = oneshot::channel();
         let question: Question = Box::new(move |runs, history| {
-            // Who asked may have gone.
+            // The request may have been dropped.
             let _ = answer.send(ask(runs, history, question));
         });
         let failed = |reason: String| ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, reason);
@@ -167,7 +166,7 @@ fn ask<T>(
     history: &mut Option<History>,
     question: impl FnOnce(&mut History) -> Result<T, HistoryError>,
 ) -> Result<T, HistoryError> {
-    // After an error the next question connects again.
+    // After an error, the next question reconnects.
     let mut open = match history.take() {
         Some(open) => open,
         None => runs.open()?,

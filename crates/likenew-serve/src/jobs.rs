@@ -1,4 +1,4 @@
-//! Runs that this server started: their progress, their end, and how to cancel them.
+//! Runs started by this server, and runs watched that others started: progress, end, and how to cancel them.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -22,36 +22,36 @@ use crate::error::ApiError;
 use crate::index::{Index, RunEntry};
 use crate::wording;
 
-/// Runs under way at once. Chosen: more than the drives that one person measures at a time.
+/// Most runs in progress. Chosen: more than the drives that one person measures at a time.
 const RUNNING_MAX: usize = 8;
-/// Runs that are over and still listed; all of them stay in the archive.
+/// Finished runs that stay listed; the archive keeps all of them.
 const OVER_MAX: usize = 100;
-/// Events of one run that are kept for who looks later; beyond, every second of them goes, which keeps its course.
+/// Events kept of one run for later viewers. Beyond, every second progress event is dropped.
 const EVENTS_MAX: usize = 4096;
-/// Lines for people that are kept, and characters of each.
+/// Messages kept of one run, and characters of each.
 const MESSAGES_MAX: usize = 100;
 const MESSAGE_CHARS_MAX: usize = 2000;
-/// Bytes of standard output that are kept: the summary is a few lines.
+/// Bytes of standard output that are kept; a summary is a few lines.
 const SUMMARY_MAX: u64 = 16 << 10;
-/// Events that a slow reader may be behind before it misses some.
+/// Events by which a slow reader may fall behind before it misses some.
 const BEHIND_MAX: usize = 256;
 
-/// Time between two looks at runs that were started elsewhere. Chosen: a person takes it for at once.
+/// Interval for checking runs that others started. Chosen: a person takes it for immediate.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Estimates that nobody has agreed to yet, at most; the oldest ones go. Chosen: more than one person has open.
+/// Most estimates without agreement; the oldest are dropped. Chosen: more than one person has open.
 const ESTIMATES_MAX: usize = 100;
 
-/// What is always asked of a run, and of an estimate of one.
+/// Fixed options of a run, and of its estimate.
 const FIXED: [&str; 3] = ["--progress=json", "--quiet", "--color=never"];
 const ESTIMATE: [&str; 3] = ["--estimate", "--json=-", "--color=never"];
 
-/// All runs of this server.
+/// All runs that this server knows.
 pub(crate) struct Jobs {
     program: Arc<Program>,
     grammar: Grammar,
     table: Mutex<Table>,
-    /// Held while the cost of a run is estimated: that locks the drive, and whoever types asks again and again.
+    /// Held during an estimate: it locks the drive, and a typing user requests one after another.
     asking: tokio::sync::Mutex<()>,
 }
 
@@ -68,30 +68,30 @@ struct Estimated {
     words: Vec<OsString>,
 }
 
-/// What a run costs, as the program says it, and a number by which it is agreed to.
+/// The cost of a run as the program reports it, and a number with which the user agrees.
 #[derive(Debug, Deserialize, Serialize)]
 pub(crate) struct Cost {
     #[serde(default)]
     id: u64,
-    /// What the terminal asks before such a run.
+    /// The question that the terminal would ask first.
     question: Option<String>,
-    /// The same run in a terminal.
+    /// The command line for the same run.
     #[serde(default)]
     command: Option<String>,
     #[serde(flatten)]
     more: serde_json::Map<String, Value>,
 }
 
-/// One run.
+/// One run in progress or finished.
 pub(crate) struct Job {
     id: u64,
     order: Order,
-    /// Whether this server started it; others are only watched.
+    /// Whether this server started the run; others are only watched.
     is_own: bool,
-    /// Its process, which has this number for as long as the run is under way.
+    /// The run's process number, valid while the run is in progress.
     process: Option<u32>,
     state: Mutex<JobState>,
-    /// Lines of JSON.
+    /// Events as lines of JSON.
     events: broadcast::Sender<Arc<str>>,
     cancel: Notify,
     over: Notify,
@@ -101,36 +101,36 @@ pub(crate) struct Job {
 struct JobState {
     events: Vec<Arc<str>>,
     messages: Vec<String>,
-    /// The name of its run folder.
+    /// The name of the run folder.
     run: Option<String>,
-    /// The last progress.
+    /// The latest progress event.
     progress: Option<Value>,
-    /// The last line of each kind of a run that is watched.
+    /// For a watched run, the lines seen last.
     seen: Vec<String>,
     end: Option<JobEnd>,
 }
 
-/// What is under way.
+/// Runs in progress.
 #[derive(Debug, Serialize)]
 pub(crate) struct Now {
     running: Vec<JobView>,
-    /// Another text than before if runs have begun or ended.
+    /// A text that changes when a run begins or ends.
     change: String,
 }
 
 /// How a run ended.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct JobEnd {
-    /// The exit code; none if a signal ended it.
+    /// Exit code; `None` if a signal ended the run.
     code: Option<i32>,
-    /// What that means.
+    /// Meaning of the exit code.
     outcome: &'static str,
-    /// Its result in a line, or why there is none.
+    /// The result in a line, or why there is none.
     summary: String,
     run: Option<String>,
 }
 
-/// A run as the list shows it.
+/// A run in the list.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct JobView {
     id: u64,
@@ -152,7 +152,7 @@ impl Jobs {
         &self.grammar
     }
 
-    /// What a new run costs.
+    /// Estimates the cost of a new run.
     pub(crate) async fn estimate(&self, order: &Order) -> Result<Cost, ApiError> {
         let archive = format!("--archive={}", self.program.archive().display());
         let words = |fixed: [&str; 3]| {
@@ -170,7 +170,7 @@ impl Jobs {
         }
     }
 
-    /// What the rest of an interrupted run costs.
+    /// Estimates the cost of resuming an interrupted run.
     pub(crate) async fn estimate_rest(&self, name: &str) -> Result<Cost, ApiError> {
         let folder = self.program.folder(name)?;
         let words = |fixed: [&str; 3]| -> Vec<OsString> {
@@ -180,7 +180,7 @@ impl Jobs {
         self.offer(Order::new("resume", name), &words(ESTIMATE), words(FIXED)).await
     }
 
-    /// Asks for the cost of a run, which then can be started.
+    /// Asks the program for a run's cost, and keeps the run so that it can be started.
     async fn offer(
         &self,
         order: Order,
@@ -195,7 +195,7 @@ impl Jobs {
             self.program.output(estimate).await?
         };
         let mut cost: Cost = serde_json::from_slice(&answer).map_err(failed)?;
-        // Nothing is agreed to but what was asked.
+        // The user saw this question, and no other, so `--yes` answers only this one.
         if cost.question.is_some() {
             words.insert(1, "--yes".into());
         }
@@ -209,7 +209,7 @@ impl Jobs {
         Ok(cost)
     }
 
-    /// Starts a run whose cost was agreed to, once.
+    /// Starts the run of an estimate to which the user agreed. An estimate starts one run.
     pub(crate) fn start(&self, estimate: u64) -> Result<JobView, ApiError> {
         let estimated = self.table().estimates.remove(&estimate);
         let estimated =
@@ -235,10 +235,10 @@ impl Jobs {
         Ok(view)
     }
 
-    /// Watches runs that were started elsewhere, such as in a terminal, as long as nobody drops it.
+    /// Watches runs that others started, such as in a terminal, until dropped.
     pub(crate) async fn watch(&self, index: &Index) {
         loop {
-            // A thread that cannot be had now may be had later.
+            // If no thread is available now, the next turn may get one.
             let live = tokio::task::spawn_blocking(live_runs).await.unwrap_or_default();
             for (job, run) in self.see(&live) {
                 let kept = index.run(run).await.ok().flatten();
@@ -248,7 +248,7 @@ impl Jobs {
         }
     }
 
-    /// Takes what runs say of themselves, and returns those that are over since the last time.
+    /// Takes what runs in progress report of themselves. Returns watched runs that ended, with their folders' names.
     fn see(&self, live: &[LiveNote]) -> Vec<(Arc<Job>, String)> {
         let mut table = self.table();
         for note in live {
@@ -268,18 +268,18 @@ impl Jobs {
         gone.map(|job| (Arc::clone(job), job.state().run.clone().unwrap_or_default())).collect()
     }
 
-    /// What is under way, and whether anything has changed.
+    /// Runs in progress, and a text that shows whether anything changed.
     pub(crate) fn now(&self) -> Now {
         let table = self.table();
         let running: Vec<JobView> =
             table.jobs.values().rev().filter(|job| !job.is_over()).map(|job| job.view()).collect();
-        // A run of another program that is over before anyone looks has still made a folder.
+        // A run that began and ended between two looks changed the archive's folder.
         let folders = std::fs::metadata(self.program.archive()).and_then(|archive| archive.modified()).ok();
         let change = format!("{} {} {folders:?}", table.last_id, table.jobs.len() - running.len());
         Now { running, change }
     }
 
-    /// All of them, the newest first.
+    /// All runs, newest first.
     pub(crate) fn list(&self) -> Vec<JobView> {
         self.table().jobs.values().rev().map(|job| job.view()).collect()
     }
@@ -289,7 +289,7 @@ impl Jobs {
         job.ok_or_else(|| ApiError::new(StatusCode::NOT_FOUND, wording::NO_SUCH_JOB))
     }
 
-    /// Interrupts all that are under way, and waits until they are over, but not for longer than this.
+    /// Interrupts all runs of this server and waits for their end, at most `patience`.
     pub(crate) async fn end_all(&self, patience: Duration) {
         let running: Vec<Arc<Job>> =
             self.table().jobs.values().filter(|job| job.is_own && !job.is_over()).cloned().collect();
@@ -299,7 +299,7 @@ impl Jobs {
                 job.ended().await;
             }
         };
-        // A job that does not end in time goes on: it is a program of its own, and its run is kept.
+        // A run that does not end in time continues as a program of its own.
         let _ = tokio::time::timeout(patience, ending).await;
     }
 
@@ -330,7 +330,7 @@ impl Table {
     }
 }
 
-/// What a run measures that was started elsewhere, if it is kept in this archive.
+/// The order of a run that others started, if its folder is in this archive.
 fn begun(note: &LiveNote, archive: &Path) -> Option<Order> {
     let event: Value = serde_json::from_str(note.text.lines().next()?).ok()?;
     let run = event.get("run")?;
@@ -374,7 +374,7 @@ impl Job {
         }
     }
 
-    /// Interrupts it, as Ctrl-C does: what was measured is kept, and it can be resumed.
+    /// Interrupts the run, as Ctrl-C does. Measurements are kept, and the run can be resumed.
     pub(crate) fn cancel(&self) -> Result<(), ApiError> {
         if self.is_over() {
             return Err(ApiError::new(StatusCode::CONFLICT, wording::JOB_IS_OVER));
@@ -386,7 +386,7 @@ impl Job {
         Ok(())
     }
 
-    /// What happened up to now, and what happens from now on; nothing is missed between the two.
+    /// Past events and a receiver for later ones, without a gap; and whether the run is over.
     pub(crate) fn events(&self) -> (Vec<Arc<str>>, broadcast::Receiver<Arc<str>>, bool) {
         let state = self.state();
         (state.events.clone(), self.events.subscribe(), state.end.is_some())
@@ -399,7 +399,7 @@ impl Job {
                 tokio::select! {
                     status = child.wait() => return status,
                     () = self.cancel.notified() => {
-                        // As long as nobody has waited for it, its number is no other process's. It may be over already.
+                        // The number belongs to the child until it is reaped. The child may be over already.
                         if let Some(id) = child.id() {
                             let _ = kill(Pid::from_raw(id.cast_signed()), Signal::SIGINT);
                         }
@@ -422,7 +422,7 @@ impl Job {
         }
     }
 
-    /// Takes the lines that are new in what a run says of itself. Who reads while it writes may get half a line.
+    /// Takes the new lines of a run's report. A line that is just being written may be incomplete; it is skipped.
     fn see(&self, text: &str) {
         let before = std::mem::take(&mut self.state().seen);
         for line in text.lines().filter(|line| !before.iter().any(|seen| seen == line)) {
@@ -465,11 +465,11 @@ impl Job {
                 !event.starts_with("{\"progress\"") || index % 2 == 0
             });
         }
-        // Steps alone may be more than fit; the end is kept whatever was before.
+        // Other events may still exceed the limit; the end is always kept.
         if state.events.len() < 2 * EVENTS_MAX || line.starts_with("{\"end\"") {
             state.events.push(Arc::clone(&line));
         }
-        // Nobody may be looking.
+        // There may be no viewer.
         let _ = self.events.send(line);
     }
 
@@ -479,7 +479,7 @@ impl Job {
         self.end_with(status.and_then(|status| status.code()), &said);
     }
 
-    /// Over, as its folder tells: a run of another program.
+    /// Ends a watched run with the result in its folder.
     fn end_as_kept(&self, kept: Option<&RunEntry>) {
         self.end_with(
             kept.and_then(RunEntry::exit_code),
@@ -506,9 +506,9 @@ impl Job {
 async fn summary(stdout: Option<ChildStdout>) -> String {
     let Some(mut stdout) = stdout else { return String::new() };
     let mut bytes = Vec::new();
-    // What cannot be read is no summary.
+    // Output that cannot be read is left out of the summary.
     let _ = (&mut stdout).take(SUMMARY_MAX).read_to_end(&mut bytes).await;
-    // The rest is taken, too, so that the program never waits for a reader.
+    // The rest is read, too, so that the program never blocks on a full pipe.
     let _ = tokio::io::copy(&mut stdout, &mut tokio::io::sink()).await;
     String::from_utf8_lossy(&bytes).into_owned()
 }

@@ -1,11 +1,12 @@
-//! `likenew serve`: earlier runs, new runs and their progress in a browser.
+//! `likenew serve`: past runs, new runs and their progress in a browser.
 //!
-//! The server opens no drive. It starts the `likenew` program for everything that reads or writes one, with the options
-//! of a fixed list ([`Grammar`]), among which is no consent: what would overwrite a device or a file cannot be started.
+//! The server opens no drive. For everything that reads or writes one it starts the `likenew` program, with options
+//! from a fixed list ([`Grammar`]). None of them is a consent, so runs that overwrite a device or file cannot be
+//! started.
 //!
-//! Whoever may talk to it may start measurements, so each request for data carries a secret, comes from the page that the
-//! server sent, and names the server by a host that it knows. It listens on the loopback interface; any other
-//! address takes a secret that the owner made.
+//! Whoever may make requests can start measurements. So each request for data must carry a secret, come from the
+//! server's own page, and name a known host. The server listens on the loopback interface; any other address requires a
+//! secret that the owner made.
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests make files"))]
 

@@ -1,4 +1,4 @@
-//! Listens, and bounds what a request can take of the server.
+//! Starts and stops the server, and limits what a request may use.
 
 use std::ffi::OsString;
 use std::future::Future;
@@ -24,33 +24,33 @@ use crate::guard::{Guard, Secret, accept, known_host, with_secret};
 use crate::index::Index;
 use crate::jobs::Jobs;
 
-/// An answer begins within this.
+/// Longest time until a response begins.
 const REQUEST_PATIENCE: Duration = Duration::from_secs(90);
-/// Bytes of a request's body.
+/// Most bytes of a request's body.
 const BODY_MAX: usize = 64 << 10;
-/// Runs, and what else was started, have so long to stop when the server ends.
+/// Time in which runs and other children must stop when the server ends.
 const END_PATIENCE: Duration = Duration::from_secs(15);
 
-/// How to serve.
+/// Settings of a server.
 #[derive(Debug)]
 pub struct Settings {
-    /// Where to listen; port 0 takes a free one.
+    /// Address to listen on; port 0 takes a free one.
     pub listen: SocketAddr,
-    /// The secret of the owner; a new one if there is none, which only a loopback address does with.
+    /// The owner's secret. Without one, a secret is generated, which only a loopback address permits.
     pub secret: Option<Secret>,
-    /// Further names of this machine by which browsers may call it.
+    /// Further names of this machine for browsers.
     pub names: Vec<String>,
-    /// The words that start the `likenew` program.
+    /// Program and first arguments that start `likenew`.
     pub program: Vec<OsString>,
-    /// The kept runs.
+    /// The archive and its index.
     pub runs: KeptRuns,
-    /// The page.
+    /// The page's HTML.
     pub page: String,
-    /// What may be started.
+    /// The commands that may be started.
     pub grammar: Grammar,
 }
 
-/// A server that listens.
+/// A server that listens and does not answer yet.
 pub struct Server {
     listener: std::net::TcpListener,
     address: SocketAddr,
@@ -59,10 +59,10 @@ pub struct Server {
 }
 
 impl Server {
-    /// Listens; nobody is answered before [`Server::run`].
+    /// Opens the socket. Requests are answered in [`Server::run`].
     ///
     /// # Errors
-    /// The address is taken or no address of this machine, or other machines reach it and the owner gave no secret.
+    /// The address is in use, belongs to another machine, or is reached by others and there is no owner's secret.
     pub fn bind(settings: Settings) -> Result<Self, ServeError> {
         let listen = settings.listen;
         let secret = match &settings.secret {
@@ -77,20 +77,20 @@ impl Server {
         Ok(Self { listener, address, secret, settings })
     }
 
-    /// Where it listens.
+    /// The address on which the server listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The address to open. The secret comes after the `#`, so that no browser sends it to any server, and no log has it.
+    /// The URL for the owner. The secret follows the `#`, so browsers send it to no server, and no log contains it.
     pub fn url(&self) -> String {
         format!("http://{}/#{}", self.address, self.secret.as_str())
     }
 
-    /// Answers until `stop` is done; then runs that it started are interrupted.
+    /// Serves until `stop` completes, then interrupts the runs that the server started.
     ///
     /// # Errors
-    /// [`ServeError::System`] if the system gives no threads or does not watch the socket.
+    /// [`ServeError::System`] if the system gives no threads or cannot watch the socket.
     pub fn run(self, stop: impl Future<Output = ()>) -> Result<(), ServeError> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)

@@ -1,4 +1,4 @@
-//! Everything that the server says.
+//! Sentences of the server.
 
 pub(crate) const NO_SECRET: &str =
     "this page needs the address that likenew serve has printed, with its secret: open that one";
@@ -31,7 +31,7 @@ likenew_core::sentences! {
 pub(crate) const NO_TARGET: &str =
     "give a folder, a device that is only read, or a simulated drive such as sim:tiny-flash";
 
-/// What a program that ended without a result says, or that it said nothing.
+/// What a program printed, or that it ended without a result.
 pub(crate) fn failed(messages: &str) -> String {
     match messages.trim() {
         "" => "likenew ended without a result".to_owned(),
@@ -39,7 +39,7 @@ pub(crate) fn failed(messages: &str) -> String {
     }
 }
 
-/// What an exit code means (`likenew help exit-codes`).
+/// Meaning of an exit code (`likenew help exit-codes`).
 pub(crate) fn outcome(code: Option<i32>) -> &'static str {
     match code {
         Some(0) => "Done.",

@@ -1,4 +1,4 @@
-//! The drives that come with likenew.
+//! The simulated drives that come with likenew, embedded from `catalog/`.
 
 use std::sync::LazyLock;
 
@@ -7,18 +7,18 @@ use crate::model::Model;
 /// A drive of the catalog.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
-    /// As typed after `sim:`.
+    /// The name that follows `sim:`.
     pub name: &'static str,
-    /// Its file, as text; a template for a new drive.
+    /// The text of its file, also a template for new drives.
     pub text: &'static str,
-    /// The model in the file.
+    /// The model that the file describes.
     pub model: Model,
 }
 
-/// The name and the text of each file in `catalog/`.
+/// Name and text of each file in `catalog/`.
 const FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/catalog.rs"));
 
-/// All of them, by name.
+/// All drives of the catalog, by name.
 pub fn catalog() -> &'static [Entry] {
     static CATALOG: LazyLock<Vec<Entry>> = LazyLock::new(|| {
         let entry = |(name, text): &(&'static str, &'static str)| {
@@ -31,13 +31,13 @@ pub fn catalog() -> &'static [Entry] {
     &CATALOG
 }
 
-/// The names of those whose model is like this.
+/// Names of the drives whose model satisfies `which`.
 pub(crate) fn names_of(which: impl Fn(&Model) -> bool) -> Vec<&'static str> {
     catalog().iter().filter(|entry| which(&entry.model)).map(|entry| entry.name).collect()
 }
 
-/// The entry of a real drive by what it reports of itself; `None` if no entry has that model and size, or
-/// more than one has.
+/// The entry for a real drive, by the model and size that the drive reports; `None` unless exactly one entry
+/// matches.
 pub fn by_reported_model(model: &str, capacity_bytes: u64) -> Option<&'static Entry> {
     let is_it = |entry: &&Entry| {
         let own = entry.model.capacity_bytes;

@@ -1,4 +1,5 @@
-//! The contract between a simulated drive's lane and the mechanism behind it, and why a saved mechanism cannot be read back.
+//! The contract between a simulated drive's lane and the mechanism behind it. Open this first when you add a
+//! mechanism or a layer around one.
 
 use likenew_core::counters::{Counters, FlashCounters, Wear};
 use likenew_core::io::{Completion, DataClass, Io, Op, Outcome, Slot};
@@ -6,48 +7,50 @@ use likenew_core::target::Health;
 use likenew_core::units::{Nanos, amount};
 use serde::Serialize;
 
-/// Why a mechanism has to answer a call that a layer may leave to the device inside it.
+/// The panic message when a mechanism lacks a call that only layers may leave out.
 const OWN_ANSWER: &str = "own answer";
 
-/// A mechanism that serves I/O in virtual time, or a layer around one. A slot holds one I/O at most, and has been announced.
+/// A mechanism that serves I/O in virtual time, or a layer around one. A slot is announced before its first
+/// use and holds at most one I/O.
 ///
-/// A layer names the device inside it and answers only what it changes; whatever it leaves out is answered there.
+/// A layer returns the device that it wraps from [`inside`](Self::inside) and overrides only the calls that
+/// it changes. The wrapped device answers all others.
 pub(crate) trait Device: Send {
-    /// What a layer is around; nothing in a mechanism.
+    /// The device that a layer wraps; `None` for a mechanism.
     fn inside(&self) -> Option<&dyn Device> {
         None
     }
 
-    /// The same, to change it.
+    /// Mutable access to the device that a layer wraps.
     fn inside_mut(&mut self) -> Option<&mut dyn Device> {
         None
     }
 
-    /// Slots `0 .. count` will be used.
+    /// Announces that the host will use slots `0 .. count`.
     fn announce_slots(&mut self, count: u32);
 
-    /// Takes an I/O that the host submits now.
+    /// Takes an I/O that the host submits at `now`.
     fn accept(&mut self, io: &Io, now: Nanos);
 
-    /// When the next thing happens inside, if anything is still to happen.
+    /// When the next internal event is due, if any is pending.
     fn next_at(&self) -> Option<Nanos> {
         self.inside()?.next_at()
     }
 
-    /// Lets that thing happen, and says which I/Os end by it.
+    /// Handles the next event and appends the I/Os that end with it to `done`.
     fn step(&mut self, done: &mut Vec<Completion>);
 
-    /// Whether it keeps the bytes that are written.
+    /// Whether the device keeps the bytes that are written.
     fn keeps_data(&self) -> bool {
         self.inside().is_some_and(|device| device.keeps_data())
     }
 
-    /// Keeps the bytes that are written from now on; [`data`](Self::data) works then.
+    /// Keeps all bytes written from now on, for [`data`](Self::data) to return.
     fn keep_data(&mut self) {
         self.inside_mut().expect(OWN_ANSWER).keep_data();
     }
 
-    /// Whether this I/O has bytes: every one of a drive that keeps data, and a stamped one of any drive.
+    /// Whether this I/O carries bytes: any I/O if the device keeps data, a stamped one on every device.
     fn brings_bytes(&self, io: &Io) -> bool {
         match self.inside() {
             Some(device) => device.brings_bytes(io),
@@ -55,78 +58,78 @@ pub(crate) trait Device: Send {
         }
     }
 
-    /// The bytes of an I/O: what a write is about to bring, before it is accepted, or what a read has
-    /// brought, after it has ended. Only an I/O that [brings bytes](Self::brings_bytes) has any.
+    /// The buffer of an I/O. A write's bytes must be in it before [`accept`](Self::accept); a read's bytes
+    /// are in it after the read has ended. Only an I/O that [carries bytes](Self::brings_bytes) has a buffer.
     fn data(&mut self, slot: Slot) -> &mut Vec<u8> {
         self.inside_mut().expect(OWN_ANSWER).data(slot)
     }
 
-    /// What it reports of its state without measuring.
+    /// What the device reports about its state without being measured.
     fn health(&self) -> Health {
         self.inside().map(|device| device.health()).unwrap_or_default()
     }
 
-    /// Its counters until now.
+    /// The device's own counters up to `now`.
     fn self_counts(&self, now: Nanos) -> SelfCounts {
         self.inside().map(|device| device.self_counts(now)).unwrap_or_default()
     }
 
-    /// Lets everything that was written reach the medium, and says when it has. Nothing is in flight.
+    /// Brings all written data to the medium and returns when that is done. No I/O may be in flight.
     fn settle(&mut self, now: Nanos) -> Nanos {
         self.inside_mut().map_or(now, |device| device.settle(now))
     }
 
-    /// What its mechanism holds, once it is [at rest](Self::settle): enough to make the same drive again.
+    /// The state of a device [at rest](Self::settle), enough to restore the same drive later.
     fn save(&self, now: Nanos) -> Vec<u8> {
         self.inside().expect(OWN_ANSWER).save(now)
     }
 
-    /// Its counters: work since it was opened, and free blocks as of now.
+    /// Work since the drive was opened, and the free blocks at present.
     fn flash_counters(&self) -> FlashCounters {
         self.inside().expect(OWN_ANSWER).flash_counters()
     }
 }
 
-/// The bytes of a saved state.
+/// Serializes a device's state.
 pub(crate) fn to_bytes(state: &impl Serialize) -> Vec<u8> {
     postcard::to_stdvec(state).expect("plain values can be written to memory")
 }
 
-/// Makes room for the slots `0 .. count` in what is kept by slot.
+/// Grows a per-slot table to hold the slots `0 .. count`.
 pub(crate) fn grow<T: Clone>(slots: &mut Vec<T>, count: u32, empty: T) {
     slots.resize(slots.len().max(count as usize), empty);
 }
 
-/// The earlier of two moments at which something happens.
+/// The earlier of two optional event times.
 pub(crate) fn earlier(one: Option<Nanos>, other: Option<Nanos>) -> Option<Nanos> {
     one.into_iter().chain(other).min()
 }
 
-/// A drive's counters since it was opened, as far as it has them.
+/// A drive's own counters since it was opened; `None` where it has no such counter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SelfCounts {
-    /// How often it began to throttle because of heat, and for how long in sum.
+    /// How often it began to throttle because of heat, and for how long in total.
     pub(crate) throttled: Option<(u64, Nanos)>,
-    /// I/O of other programs.
+    /// I/O of other programs on the drive.
     pub(crate) neighbor_io: Counters,
-    /// How long the host's processors have worked for it, where they do more than handing I/Os over.
+    /// CPU time that the host spent on its I/O, if the host does more than submit it.
     pub(crate) kernel: Option<Nanos>,
-    /// How long a volume throttled because of its IOPS limit, and because of its throughput limit.
+    /// How long the IOPS limit and the throughput limit held I/Os back.
     pub(crate) exceeded: Option<(Nanos, Nanos)>,
-    /// Reads that ended in the medium's error.
+    /// Reads that ended in a medium error.
     pub(crate) media_errors: u64,
     /// Transfers that the link damaged.
     pub(crate) link_errors: u64,
 }
 
-/// EIO, the medium's error.
+/// EIO, reported for medium errors.
 pub(crate) const MEDIUM_ERROR: Outcome = Outcome::Error(5);
 
-/// The content of a slot that was never used.
+/// Placeholder for a slot that was never used.
 pub(crate) const NO_IO: Io =
     Io { slot: Slot(0), op: Op::Flush, offset: 0, length: 0, data: DataClass::Zero, sync: None };
 
-/// The flash counters of a drive that has programmed `flash_bytes_programmed` for `host_bytes_written`.
+/// The flash counters of a drive, with the write amplification computed from them.
 pub(crate) fn flash_counters(
     host_bytes_written: u64,
     flash_bytes_programmed: u64,
@@ -148,7 +151,7 @@ pub(crate) fn flash_counters(
     }
 }
 
-/// What its file is instead, and what to do.
+/// Why a snapshot cannot be read back, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum SnapshotError {
     #[error("it is not a saved drive: make one with likenew sim save")]

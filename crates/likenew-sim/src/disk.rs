@@ -1,4 +1,5 @@
-//! A hard disk, layer by layer.
+//! A hard disk: link, firmware, caches, arm and platters. Open this to see how a disk serves a command; each
+//! part has its own module.
 
 pub mod arm;
 mod cache;
@@ -23,52 +24,52 @@ use shingles::{MediaCache, ShingleParameters};
 /// The parameters of a hard disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DiskParameters {
-    /// The cable.
+    /// The link to the host.
     pub link: LinkParameters,
-    /// Firmware time of one command.
+    /// Firmware time per command.
     pub command: Nanos,
-    /// Milliseconds of positioning that a second of waiting outweighs.
+    /// How much positioning time, in milliseconds, a second of waiting outweighs.
     pub aging_per_mille: u32,
     /// The platters.
     pub platters: PlatterParameters,
-    /// Sectors of the host in one of the platters: 8 of 512 bytes in 4 KiB (512e), 1 where they are the same.
+    /// Logical sectors in a physical one: 8 for 512 bytes in 4 KiB (512e), 1 where they are equal.
     pub physical_sectors: u64,
-    /// Seeks before a read.
+    /// Seek times before a read.
     pub read_seek: SeekTimes,
-    /// Seeks before a write.
+    /// Seek times before a write.
     pub write_seek: SeekTimes,
-    /// Change to another head of the cylinder before a read.
+    /// Time to switch to another head in the same cylinder before a read.
     pub head_switch: Nanos,
-    /// Bytes of memory for reads and writes together.
+    /// Bytes of memory that reads and writes share.
     pub memory_bytes: u64,
-    /// Bytes that are read ahead.
+    /// Bytes that a read reads ahead.
     pub segment_bytes: u64,
-    /// Places whose read-ahead is kept, while memory lasts.
+    /// Number of read-ahead segments that the disk keeps, memory permitting.
     pub segments: u32,
-    /// Bytes of writes that are cached; 0 if writes are not cached.
+    /// Bytes of the write cache; 0 if writes are not cached.
     pub write_cache_bytes: u64,
-    /// Separate writes that are cached.
+    /// The most extents (separate ranges) that the write cache holds.
     pub write_cache_extents: u32,
-    /// How its tracks overlap, if they do.
+    /// How its tracks overlap, on a shingled disk.
     pub shingles: Option<ShingleParameters>,
 }
 
 /// Seek times as data sheets give them, settling included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SeekTimes {
-    /// To the next cylinder.
+    /// To the adjacent cylinder.
     pub track: Nanos,
-    /// Mean over random pairs of places.
+    /// Mean over random pairs of positions.
     pub average: Nanos,
-    /// From edge to edge.
+    /// From one edge to the other.
     pub full: Nanos,
 }
 
 impl DiskParameters {
-    /// Whether such a disk can be built.
+    /// Checks that such a disk can be built.
     ///
     /// # Errors
-    /// What does not fit.
+    /// The parameters contradict each other.
     pub fn check(&self) -> Result<(), LayoutError> {
         self.platters.check()?;
         self.seek_curves(Platters::new(self.platters).cylinders())?;
@@ -84,14 +85,15 @@ impl DiskParameters {
         }
     }
 
-    /// Change to another head of the cylinder before a write: as much longer as a seek to the next track is.
+    /// Time to switch to another head before a write. A write settles longer: as much as its track seek
+    /// exceeds a read's.
     pub fn write_head_switch(&self) -> Nanos {
         self.head_switch + self.write_seek.track.since(self.read_seek.track)
     }
 
-    /// What it takes to write sectors that fill some sectors of the platters only in part: those are read
-    /// first, and come by again a turn later. Both ends of what is shorter than a track are read in the same
-    /// pass. A shingled disk gathers them before.
+    /// Extra time of a write that covers some physical sectors only in part. The disk first reads them and
+    /// waits a revolution until they come round again. A write shorter than a track reads both of its ends in
+    /// one pass. A shingled disk needs no extra time because it gathers writes first.
     fn completing(&self, sectors: &Range<u64>) -> Nanos {
         let parts =
             [sectors.start, sectors.end].into_iter().filter(|end| !end.is_multiple_of(self.physical_sectors));
@@ -108,7 +110,7 @@ impl DiskParameters {
         transfer_time(bytes, self.platters.outer_bytes_per_s)
     }
 
-    /// The disk with its write cache off.
+    /// The same disk with its write cache off.
     pub(crate) fn without_write_cache(self) -> Self {
         Self { write_cache_bytes: 0, ..self }
     }
@@ -119,7 +121,7 @@ impl DiskParameters {
     }
 }
 
-/// What does not fit.
+/// Why parameters do not fit together.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs, reason = "the sentence of each variant explains its fields")]
 pub enum LayoutError {
@@ -147,28 +149,28 @@ pub enum LayoutError {
     SmallMap { entries: u32, extents: u32 },
 }
 
-// A hard disk: link, firmware, caches, arm and platters, put together.
+// How the parts work together.
 //
-// A command waits for a slot of the link, then for the firmware. Reads that no memory holds, and writes that
-// are not cached, wait for the arm. It goes where it can start soonest, rotation included, less a credit for
-// having waited. Cached writes go to the platters while no command waits for the arm, and compete with
-// waiting ones when the cache is full or a flush waits.
+// A command waits for a slot of the link, then for the firmware. Reads that miss all caches, and writes that
+// are not cached, wait for the arm. The arm serves the request with the shortest positioning time, rotation
+// included, less a credit for its wait. Cached writes go to the platters while no request waits for the arm.
+// They compete with waiting requests when the cache is full or a flush waits.
 
 #[derive(Clone, Copy)]
 enum Event {
     /// The firmware has decoded the command in this slot.
     Command(u32),
-    /// So many sectors more of the write in this slot are in the write cache.
+    /// This many more sectors of the write in this slot have reached the write cache.
     Arrived(u32, u64),
-    /// The arm has done its job.
+    /// The arm has finished its job.
     ArmDone,
-    /// Time has passed that makes a difference to what the arm does.
+    /// Enough time has passed for the arm to have new work.
     Poll,
     /// The I/O in this slot ends.
     Complete(u32),
 }
 
-/// The drive.
+/// A hard disk in virtual time.
 pub(crate) struct DiskDrive {
     parameters: DiskParameters,
     front: Front<Event>,
@@ -179,23 +181,23 @@ pub(crate) struct DiskDrive {
     destager: Destager,
     /// By slot.
     requests: Vec<Request>,
-    /// Waiting for the arm.
+    /// Slots that wait for the arm.
     pending: Vec<u32>,
-    /// Writes that wait for space in the cache.
+    /// Slots of writes that wait for space in the cache.
     blocked: VecDeque<u32>,
-    /// Flushes that wait for the cache to be destaged up to a mark.
+    /// Flushes, each with the [mark](WriteCache::mark) up to which the cache must be written.
     flushes: VecDeque<(u32, u64)>,
     job: Option<Job>,
     contents: Option<PlainContents>,
-    /// When the next check is due.
+    /// When the next [`Event::Poll`] is due.
     next_poll: Option<Nanos>,
 }
 
-/// Stands for the slot of a flush that no host asked for.
+/// The slot of a flush that the disk itself started to settle.
 const RESTING: u32 = u32::MAX;
 
 impl DiskDrive {
-    /// A disk; its parameters have been checked.
+    /// A new disk with checked parameters.
     pub(crate) fn new(parameters: DiskParameters) -> Self {
         let segment = parameters.segment_bytes / u64::from(parameters.platters.sector_bytes);
         Self {
@@ -216,10 +218,10 @@ impl DiskDrive {
         }
     }
 
-    /// A disk as it was when it was [saved](Device::save).
+    /// Restores a [saved](Device::save) disk.
     ///
     /// # Errors
-    /// These bytes are not such a disk.
+    /// The bytes are not the state of such a disk.
     pub(crate) fn restore(parameters: DiskParameters, state: &[u8]) -> Result<Self, SnapshotError> {
         let (contents, media_cache): (Option<Sectors>, Option<MediaCache>) = postcard::from_bytes(state)?;
         let mut disk = Self::new(parameters);
@@ -228,13 +230,13 @@ impl DiskDrive {
             disk.contents.as_mut().expect("it keeps bytes").restore(sectors);
         }
         if let (Some(shingles), Some(cache)) = (&mut disk.destager.shingles, media_cache) {
-            // A band that was being cleaned is cleaned again.
+            // Cleaning of a band starts over.
             shingles.cache = cache;
         }
         Ok(disk)
     }
 
-    /// The translation layer of a shingled disk, to give it a past.
+    /// The translation layer of a shingled disk, to write its history to.
     pub(crate) fn shingles_mut(&mut self) -> Option<&mut shingles::Shingles> {
         self.destager.shingles.as_mut()
     }
@@ -273,7 +275,7 @@ impl DiskDrive {
                 self.reply(slot, now);
             }
             Op::Read => self.pending.push(slot),
-            // A write with FUA goes to the platters itself, past what waits in the cache.
+            // A write with FUA bypasses the cache and goes straight to the platters.
             Op::Write if self.destager.cache.is_some() && request.io.sync.is_none() => {
                 self.blocked.push_back(slot);
                 self.admit(now);
@@ -282,7 +284,7 @@ impl DiskDrive {
                 if let Some(cache) = &mut self.destager.cache {
                     cache.forget(&sectors);
                 }
-                // It waits for the arm while its data flows in.
+                // The write already waits for the arm while its data arrives.
                 request.data_until = self.front.link.send_to_drive(now, u64::from(request.io.length));
                 self.pending.push(slot);
             }
@@ -296,7 +298,7 @@ impl DiskDrive {
         self.dispatch(now);
     }
 
-    /// Lets writes send their data, in order of arrival, as far as it fits.
+    /// Lets writes send their data in order of arrival, as long as the cache has space.
     fn admit(&mut self, now: Nanos) {
         let sector = u64::from(self.parameters.platters.sector_bytes);
         while let Some(&slot) = self.blocked.front() {
@@ -328,7 +330,7 @@ impl DiskDrive {
         self.dispatch(now);
     }
 
-    /// Sends the data of a read, which has flowed since `data_from` and is complete now.
+    /// Sends the data of a read to the host. It has been arriving since `data_from` and is complete now.
     fn reply(&mut self, slot: u32, now: Nanos) {
         let Request { io, data_from, .. } = self.requests[slot as usize];
         let span = transfer_time(u64::from(io.length), self.parameters.link.bytes_per_s);
@@ -337,7 +339,7 @@ impl DiskDrive {
         self.front.events.push(at, Event::Complete(slot));
     }
 
-    /// Answers what needs no arm, and gives the arm its next job, if it is free.
+    /// Answers reads from memory, and gives the arm its next job if it is free.
     fn dispatch(&mut self, now: Nanos) {
         self.serve_from_memory(now);
         if self.job.is_some() {
@@ -355,7 +357,7 @@ impl DiskDrive {
         }
     }
 
-    /// Answers reads of what was read before.
+    /// Answers reads whose sectors are in the read-ahead memory.
     fn serve_from_memory(&mut self, now: Nanos) {
         let mut index = 0;
         while index < self.pending.len() {
@@ -375,8 +377,7 @@ impl DiskDrive {
         }
     }
 
-    /// The request that is served next, among those that can be: its effective positioning time and its place
-    /// in `pending`.
+    /// The request to serve next, as its effective positioning time and its index in `pending`.
     fn best_request(&self, now: Nanos) -> Option<(i64, usize)> {
         let costs = self.pending.iter().enumerate().filter_map(|(index, slot)| {
             let request = &self.requests[*slot as usize];
@@ -397,7 +398,7 @@ impl DiskDrive {
     fn need(&self, served: bool, now: Nanos) -> DestageDemand {
         let waiting = self.blocked.front().into_iter().chain(self.flushes.front().map(|(slot, _)| slot));
         DestageDemand {
-            // A disk that settles waits for its own flush since the beginning.
+            // A flush of the disk's own counts as waiting since time 0.
             waiting_since: waiting
                 .map(|slot| {
                     self.requests.get(*slot as usize).map_or(Nanos::ZERO, |request| request.started_at)
@@ -408,13 +409,13 @@ impl DiskDrive {
         }
     }
 
-    /// When the disk will have been idle for long enough to clean, if nothing comes.
+    /// When a disk that stays idle starts to clean.
     fn cleans_at(&self) -> Option<Nanos> {
         let after = self.destager.cleans_after().filter(|_| self.front.is_quiet())?;
         Some(self.front.quiet_since + after)
     }
 
-    /// Comes back when time alone makes a difference.
+    /// Schedules a poll for the moment at which the arm may get work without any other event.
     fn schedule_poll(&mut self, now: Nanos) {
         let times = [self.destager.next_poll(), self.cleans_at()].into_iter().flatten();
         let next = times.filter(|at| *at > now).min();
@@ -424,7 +425,7 @@ impl DiskDrive {
         }
     }
 
-    /// The arm takes up a request.
+    /// Starts the arm on a request.
     fn serve(&mut self, index: usize, now: Nanos) {
         let slot = self.pending.remove(index);
         let Request { io, data_until, remaining, .. } = self.requests[slot as usize].clone();
@@ -456,7 +457,7 @@ impl DiskDrive {
         self.job = Some(job);
     }
 
-    /// Moves the arm; when the transfer starts and ends.
+    /// Moves the arm and returns when the transfer starts and ends.
     fn go(&mut self, physical: &Range<u64>, access: Access, now: Nanos) -> (Nanos, Nanos) {
         self.read_ahead.stop(now, &self.arm.platters);
         if access == Access::Write {
@@ -494,7 +495,7 @@ impl DiskDrive {
         self.dispatch(now);
     }
 
-    /// Whether a part that the arm has just done was the last of its request, which waits for the arm again otherwise.
+    /// Whether the part that the arm has just done completes its request. If not, the request waits for the arm again.
     fn is_over(&mut self, slot: u32, sectors: u64) -> bool {
         let over = self.requests[slot as usize].advance(sectors);
         if !over {
@@ -582,13 +583,13 @@ impl Device for DiskDrive {
     }
 }
 
-/// What the arm is doing.
+/// The arm's current job.
 enum Job {
-    /// It reads these sectors of the platters, the first that are left of the read in this slot.
+    /// Reads these physical sectors, the first that remain of the read in this slot.
     Read(u32, Range<u64>),
-    /// It writes the first part that is left of the write in this slot.
+    /// Writes the first part that remains of the write in this slot.
     Write(u32, DirectWrite),
-    /// It brings to the platters what the host no longer waits for.
+    /// Writes cached data to the platters, or cleans.
     Destage(Work),
 }
 
@@ -596,15 +597,15 @@ enum Job {
 #[derive(Clone)]
 struct Request {
     io: Io,
-    /// It came to the drive.
+    /// When it left the host's queue for the drive.
     started_at: Nanos,
-    /// Its data starts to be available.
+    /// When its data starts to be available.
     data_from: Nanos,
-    /// All data of a write is in the drive.
+    /// When all data of a write is in the drive.
     data_until: Nanos,
-    /// Sectors that neither the arm has read or written nor the write cache has let in.
+    /// Sectors that the arm has not yet read or written, and that the write cache has not admitted.
     remaining: Range<u64>,
-    /// The sector before which all data of a cached write has come in.
+    /// End of the part of a cached write whose data has arrived.
     arrived: u64,
 }
 
@@ -615,7 +616,7 @@ impl Request {
         Self { io, started_at: now, data_from: now, data_until: now, arrived: remaining.start, remaining }
     }
 
-    /// The first sectors that were left are done; whether that is all of it.
+    /// Marks the first `count` remaining sectors as done; returns whether none remain.
     fn advance(&mut self, count: u64) -> bool {
         self.remaining.start += count;
         self.remaining.is_empty()

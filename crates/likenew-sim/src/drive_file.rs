@@ -1,5 +1,5 @@
-//! The TOML of a drive: strict reading, in which every key is known, every number has an allowed range and every value a source;
-//! and what else a value could be.
+//! Reads the TOML file of a drive strictly: every key must be known, every number in its allowed range, and
+//! every value must have a source. Also replaces values in such a file.
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -13,28 +13,28 @@ use toml_edit::{DocumentMut, TableLike, TomlError, Value};
 use crate::error::{FileError, RangeError, SimError};
 use crate::wording::Domain;
 
-/// A value of a drive's file and its source.
+/// A value of a drive's file, with its source.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct SourceEntry {
-    /// The key, such as `nand.program_ns`.
+    /// Its key, such as `nand.program_ns`.
     pub key: String,
-    /// The value as it is spelled in the file.
+    /// The value as spelled in the file.
     pub value: String,
-    /// Its source; "assumed" where nothing better is known.
+    /// Its source; "assumed" if none is known.
     pub source: String,
-    /// What else it could be, where that is stated.
+    /// What else the value could be, if the file states that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub range: Option<ParameterRange>,
 }
 
 impl SourceEntry {
-    /// Whether it is assumed.
+    /// Whether its source is "assumed".
     pub fn is_assumed(&self) -> bool {
         self.source.contains("assumed")
     }
 }
 
-/// A place in a file.
+/// A position in a file, for errors.
 #[derive(Clone, Copy)]
 pub(crate) struct Site<'a> {
     text: Text<'a>,
@@ -47,19 +47,19 @@ impl Site<'_> {
     }
 }
 
-/// One table of the file. Each key is taken once; what is left at the end is unknown.
+/// A table of the file. Reading a key takes it out of the table; [`finish`](Self::finish) refuses those that are left.
 pub(crate) struct Section<'a> {
     text: Text<'a>,
     name: String,
     at: usize,
     entries: DeTable<'a>,
     keys: Vec<&'static str>,
-    /// Every value read, of this table and those within it, in the order of reading.
+    /// All values read so far from this table and its subtables, in order.
     sources: Vec<SourceEntry>,
 }
 
 impl<'a> Section<'a> {
-    /// The whole file.
+    /// Parses a whole file.
     pub(crate) fn parse(text: Text<'a>) -> Result<Self, SimError> {
         let table = DeTable::parse(text.text).map_err(|error| {
             let at = error.span().map_or(0, |span| span.start);
@@ -73,7 +73,7 @@ impl<'a> Section<'a> {
         Self { text, name, at, entries: table.into_inner(), keys: Vec::new(), sources: Vec::new() }
     }
 
-    /// Reads a table within this one completely: keys that `read` does not take are refused.
+    /// Reads a subtable with `read`, and refuses keys that `read` does not take.
     pub(crate) fn table<T>(
         &mut self,
         key: &'static str,
@@ -91,7 +91,7 @@ impl<'a> Section<'a> {
         Ok(value)
     }
 
-    /// Reads a table within this one that may be absent.
+    /// Reads a subtable that may be absent.
     pub(crate) fn table_or_none<T>(
         &mut self,
         key: &'static str,
@@ -100,7 +100,7 @@ impl<'a> Section<'a> {
         if self.has(key) { self.table(key, read).map(Some) } else { Ok(None) }
     }
 
-    /// A whole number with its source.
+    /// Reads a whole number that has a source.
     pub(crate) fn integer(&mut self, key: &'static str, range: RangeInclusive<u64>) -> Result<u64, SimError> {
         let domain = Domain::Whole { least: *range.start(), most: *range.end() };
         self.value(key, domain, |value| match value {
@@ -109,7 +109,7 @@ impl<'a> Section<'a> {
         })
     }
 
-    /// A whole number that may be absent.
+    /// Reads a whole number that may be absent.
     pub(crate) fn integer_or_none(
         &mut self,
         key: &'static str,
@@ -118,7 +118,7 @@ impl<'a> Section<'a> {
         if self.has(key) { self.integer(key, range).map(Some) } else { Ok(None) }
     }
 
-    /// A whole number that is a multiple of another value, and may be absent.
+    /// Reads a multiple of another value that may be absent.
     pub(crate) fn multiple_or_none(
         &mut self,
         key: &'static str,
@@ -133,7 +133,7 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// A whole number that is a multiple of another value.
+    /// Reads a multiple of another value.
     pub(crate) fn multiple(
         &mut self,
         key: &'static str,
@@ -147,13 +147,13 @@ impl<'a> Section<'a> {
         self.refuse(key, number, Domain::MultipleOf { key: unit.0, value: unit.1 })
     }
 
-    /// A count that fits 32 bits.
+    /// Reads a whole number that fits 32 bits.
     pub(crate) fn count(&mut self, key: &'static str, range: RangeInclusive<u32>) -> Result<u32, SimError> {
         let range = u64::from(*range.start())..=u64::from(*range.end());
         self.integer(key, range).map(|number| u32::try_from(number).expect("the range fits 32 bits"))
     }
 
-    /// A number with its source.
+    /// Reads a number that has a source.
     pub(crate) fn number(&mut self, key: &'static str, range: RangeInclusive<f64>) -> Result<f64, SimError> {
         let domain = Domain::Number { least: *range.start(), most: *range.end() };
         self.value(key, domain, |value| {
@@ -166,17 +166,17 @@ impl<'a> Section<'a> {
         })
     }
 
-    /// `true` or `false` with its source.
+    /// Reads `true` or `false` with its source.
     pub(crate) fn truth(&mut self, key: &'static str) -> Result<bool, SimError> {
         self.value(key, Domain::Truth, |value| value.as_bool())
     }
 
-    /// `true` or `false` that may be absent.
+    /// Reads `true` or `false` that may be absent.
     pub(crate) fn truth_or_none(&mut self, key: &'static str) -> Result<Option<bool>, SimError> {
         if self.has(key) { self.truth(key).map(Some) } else { Ok(None) }
     }
 
-    /// One of some words with its source; gives what the word stands for.
+    /// Reads one of `words` with its source, and returns what the word stands for.
     pub(crate) fn one_of<T: Copy>(&mut self, key: &'static str, words: &[(&str, T)]) -> Result<T, SimError> {
         let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
         self.value(key, Domain::words(&known), |value| {
@@ -184,7 +184,7 @@ impl<'a> Section<'a> {
         })
     }
 
-    /// One of some words that may be absent.
+    /// Reads one of `words` that may be absent.
     pub(crate) fn one_of_or_none<T: Copy>(
         &mut self,
         key: &'static str,
@@ -193,12 +193,12 @@ impl<'a> Section<'a> {
         if self.has(key) { self.one_of(key, words).map(Some) } else { Ok(None) }
     }
 
-    /// A line of text with its source.
+    /// Reads a line of text with its source.
     pub(crate) fn line(&mut self, key: &'static str) -> Result<String, SimError> {
         self.value(key, Domain::Line, |value| line(value).map(str::to_owned))
     }
 
-    /// A text with its source that may be absent.
+    /// Reads and parses a text that may be absent.
     pub(crate) fn parsed_or_none<T>(
         &mut self,
         key: &'static str,
@@ -211,7 +211,7 @@ impl<'a> Section<'a> {
         self.value(key, domain, |value| line(value).and_then(&parse)).map(Some)
     }
 
-    /// One of the given words, without a source.
+    /// Reads one of `words` that has no source.
     pub(crate) fn word(
         &mut self,
         key: &'static str,
@@ -227,7 +227,7 @@ impl<'a> Section<'a> {
         })
     }
 
-    /// Refuses keys that were not used.
+    /// Refuses keys that nothing has read.
     pub(crate) fn finish(self) -> Result<Vec<SourceEntry>, SimError> {
         match self.entries.keys().next() {
             None => Ok(self.sources),
@@ -239,17 +239,17 @@ impl<'a> Section<'a> {
         }
     }
 
-    /// An error about this table as a whole.
+    /// An error about this table.
     pub(crate) fn error(&self, reason: impl Into<FileError>) -> SimError {
         self.site().error(reason)
     }
 
-    /// Refuses the number at a key, which does not go together with others.
+    /// Refuses a number that contradicts other values.
     pub(crate) fn refuse<T>(&self, key: &str, value: impl ToString, domain: Domain) -> Result<T, SimError> {
         Err(self.error(FileError::wrong_value(self.path(key), value, domain)))
     }
 
-    /// The place of this table.
+    /// Where this table begins in the file.
     pub(crate) fn site(&self) -> Site<'a> {
         Site { text: self.text, at: self.at }
     }
@@ -295,7 +295,7 @@ impl<'a> Section<'a> {
         Ok(read)
     }
 
-    /// Whether a key that may be absent is there.
+    /// Whether an optional key is present.
     fn has(&mut self, key: &'static str) -> bool {
         self.keys.push(key);
         self.entries.contains_key(key)
@@ -321,7 +321,7 @@ fn line<'v>(value: &'v DeValue<'_>) -> Option<&'v str> {
     value.as_str().filter(|text| (1..=200).contains(&text.chars().count()) && !text.contains('\n'))
 }
 
-/// The text of a file, for messages.
+/// The text of a file, with its name for messages.
 #[derive(Clone, Copy)]
 pub(crate) struct Text<'a> {
     pub(crate) file: &'a str,
@@ -336,7 +336,7 @@ impl Text<'_> {
     }
 }
 
-/// A value as a message quotes it.
+/// A value as messages quote it.
 pub(crate) fn spell(value: &DeValue<'_>) -> String {
     match value {
         DeValue::String(text) => format!("\"{text}\""),
@@ -349,34 +349,34 @@ pub(crate) fn spell(value: &DeValue<'_>) -> String {
     }
 }
 
-// What else a parameter could be, and how a drive's file is written with other values in it.
+// The range or choices of a parameter, and how to put other values into a file.
 //
-// A file states a range where nobody publishes a value and the result depends on it. Drawing values from ranges is left to
-// whoever wants to know how far a prediction follows from what is known: the simulator does no statistics.
+// A file states a range where nobody publishes the value and results depend on it. Whoever wants to know how
+// uncertain a prediction is draws values from the ranges; the simulator does no statistics.
 
-/// What else a parameter could be.
+/// The values that a parameter could have.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ParameterRange {
-    /// Any number from the first to the last, in the unit of the parameter.
+    /// Any number from `low` to `high`, in the parameter's unit.
     Between {
         /// The smallest.
         low: f64,
         /// The largest.
         high: f64,
-        /// Only whole numbers.
+        /// Whether only whole numbers are possible.
         whole: bool,
     },
-    /// One of these, as files spell them.
+    /// One of these values, as spelled in files.
     Choices(Vec<String>),
 }
 
 impl ParameterRange {
-    /// The value at a position from 0 (the smallest, or the first choice) up to but without 1, as files spell it. Equal
-    /// parts of the positions belong to equal parts of the range, and to each choice.
+    /// The value at a position, as spelled in files. Position 0 is the smallest value or the first choice; positions
+    /// are below 1. Equal parts of the positions stand for equal parts of the range, or for one choice each.
     ///
     /// # Panics
-    /// When the position is outside of that.
+    /// The position is not in `0 .. 1`.
     pub fn at(&self, position: f64) -> String {
         assert!((0.0..1.0).contains(&position), "a position is a share below 1");
         match self {
@@ -399,7 +399,7 @@ impl fmt::Display for ParameterRange {
     }
 }
 
-/// Reads `range = [LOW, HIGH]` beside a value. The ends have to be allowed as values.
+/// Reads `range = [LOW, HIGH]` beside a value. Both ends must be allowed values.
 pub(crate) fn read_range(
     value: &DeValue<'_>,
     ends: &DeValue<'_>,
@@ -421,7 +421,7 @@ pub(crate) fn read_range(
     Ok(ParameterRange::Between { low, high, whole })
 }
 
-/// Reads `choices = [A, B]` beside a value.
+/// Reads `choices = [A, B]` beside a value. All choices must be allowed values.
 pub(crate) fn read_choices(
     value: &DeValue<'_>,
     list: &DeValue<'_>,
@@ -448,11 +448,11 @@ fn number(value: &DeValue<'_>) -> Option<f64> {
     }
 }
 
-/// The text of a drive's file with other values at some of its keys, such as `("nand.program_ns", "800000")`, each spelled as
-/// files spell it. Everything else stays, so that the result is read as strictly as any file.
+/// Replaces values in the text of a drive's file. A pair such as `("nand.program_ns", "800000")` names a key and
+/// its new value, as spelled in files. The rest of the text stays, so the result is read as strictly as any file.
 ///
 /// # Errors
-/// The text or a value is not TOML, or there is no value at a key.
+/// The text or a value is not TOML, or a key has no value.
 pub fn replace_values(file: &str, text: &str, values: &[(&str, &str)]) -> Result<String, SimError> {
     edit(file, text, values, |entry, value| {
         let old = entry.get_mut("value")?.as_value_mut()?;
@@ -463,11 +463,11 @@ pub fn replace_values(file: &str, text: &str, values: &[(&str, &str)]) -> Result
     })
 }
 
-/// The text of a drive's file with other entries at some of its keys, such as
-/// `("nand.program_ns", "{ value = 800000, source = \"measured\" }")`: value, range and source are all replaced.
+/// Replaces whole entries (value, range and source) in the text of a drive's file, such as
+/// `("nand.program_ns", "{ value = 800000, source = \"measured\" }")`.
 ///
 /// # Errors
-/// The text or an entry is not TOML, or there is no entry at a key.
+/// The text or an entry is not TOML, or a key has no entry.
 pub fn replace_entries(file: &str, text: &str, entries: &[(&str, &str)]) -> Result<String, SimError> {
     edit(file, text, entries, |entry, parts| {
         let parts = parts.as_inline_table()?;
@@ -479,7 +479,7 @@ pub fn replace_entries(file: &str, text: &str, entries: &[(&str, &str)]) -> Resu
     })
 }
 
-/// Has `change` put the value of each key into its entry, which is an inline table or a section of its own.
+/// Calls `change` with the entry of each key, an inline table or a section, and the new value.
 fn edit(
     file: &str,
     text: &str,
@@ -560,7 +560,7 @@ mod tests {
     fn entries_are_replaced_in_every_form_and_the_rest_of_the_file_stays() {
         let inline = tiny();
         let line = inline.lines().find(|line| line.starts_with("command_slots = ")).unwrap();
-        // As Python writes the file of a drive that it has changed.
+        // The form in which Python writes the file of a drive that it has changed.
         let sections: toml::Table = toml::from_str(inline).unwrap();
         let sections = toml::to_string(&sections).unwrap();
         assert!(sections.contains("[link.command_slots]"), "{sections}");

@@ -1,4 +1,4 @@
-//! Why a simulated drive could not be made: what can be wrong with a target, its settings, its situations and its file.
+//! Errors in making a simulated drive: a wrong target, setting, situation or file.
 
 use std::path::PathBuf;
 
@@ -8,15 +8,15 @@ use likenew_core::units::BadUnit;
 
 use crate::wording::Domain;
 
-/// A failure to describe or make a simulated drive. Each says what to do next.
+/// Why a simulated drive could not be described or made. Each message says what to do next.
 #[derive(Debug, thiserror::Error)]
 pub enum SimError {
-    /// The text after `sim:` is not one.
+    /// The text of a target does not name a drive.
     #[error("\"{text}\": {reason}")]
     Spec {
         /// The text.
         text: String,
-        /// What is wrong with it and what would be right.
+        /// What is wrong, and what would be right.
         reason: String,
     },
     /// A drive's file could not be read.
@@ -29,17 +29,17 @@ pub enum SimError {
         /// The drives that need no file.
         available: String,
     },
-    /// The process gets no memory for it.
+    /// The process cannot get enough memory for the drive.
     #[error("{text} needs {} of memory: {}; raise the limit (ulimit -v), or take a smaller drive (`likenew drives`)", Size(*.bytes), system_reason(source))]
     Memory {
-        /// The text.
+        /// The text of the target.
         text: String,
-        /// What it needs.
+        /// The memory that the drive needs.
         bytes: u64,
         /// The system's error.
         source: std::io::Error,
     },
-    /// Whoever wanted it has stopped it.
+    /// The caller stopped making the drive.
     #[error("stopped before it was made")]
     Stopped,
     /// A snapshot could not be read back.
@@ -47,22 +47,22 @@ pub enum SimError {
     Snapshot {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it and what to do.
+        /// What is wrong, and what to do.
         reason: String,
     },
-    /// A drive's file is not as it has to be.
+    /// A drive's file breaks the rules for such files.
     #[error("{file}:{line}: {reason}")]
     Catalog {
         /// The file.
         file: String,
-        /// The line, from 1.
+        /// The line, counted from 1.
         line: usize,
-        /// The key, what was found there, and what is allowed.
+        /// The key, what the file has there, and what is allowed.
         reason: String,
     },
 }
 
-/// What is wrong, and what would be right.
+/// What is wrong with a target or its settings, and what would be right.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SettingError {
     // Names
@@ -115,18 +115,18 @@ pub(crate) enum SettingError {
 }
 
 impl SettingError {
-    /// A value that is not what its key takes.
+    /// A value that its key does not accept.
     pub(crate) fn wrong_value(key: &str, value: &str, domain: Domain) -> Self {
         Self::WrongValue { key: key.to_owned(), value: value.to_owned(), domain }
     }
 
-    /// A size or a duration that cannot be read.
+    /// A size or duration that cannot be parsed.
     pub(crate) fn unreadable(key: &str, reason: BadUnit) -> Self {
         Self::Unreadable { key: key.to_owned(), reason }
     }
 }
 
-/// Which it cannot be in, and what to do.
+/// Why a drive cannot be in a situation, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum SituationError {
     #[error("the {model} is a cloud volume, which has no such link; leave out link=")]
@@ -153,7 +153,7 @@ pub(crate) enum SituationError {
     NoSlowRegion { model: String },
 }
 
-/// What is wrong, without the place.
+/// What is wrong with a drive's file; file and line are added elsewhere.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub(crate) enum FileError {
     // The form of a file
@@ -165,7 +165,7 @@ pub(crate) enum FileError {
     NoTable(String),
     #[error("{path} is {found}: it has to be a table")]
     NotATable { path: String, found: String },
-    /// Of a table, or of the file where that has no name.
+    /// `table` is the file itself where the table has no name.
     #[error("{table} has no key {key}: it takes {known}")]
     UnknownKey { table: String, key: String, known: String },
 
@@ -231,13 +231,13 @@ pub(crate) enum FileError {
 }
 
 impl FileError {
-    /// A number that is not what its key takes.
+    /// A number that its key does not accept.
     pub(crate) fn wrong_value(path: impl Into<String>, found: impl ToString, domain: Domain) -> Self {
         Self::WrongValue { path: path.into(), found: found.to_string(), domain }
     }
 }
 
-/// What is wrong with the `range` or the `choices` beside a value.
+/// What is wrong with a `range` or `choices`.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub(crate) enum RangeError {
     #[error("range takes its smallest and its largest value, such as [1, 4]")]

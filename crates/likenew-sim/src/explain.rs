@@ -1,5 +1,5 @@
 //! Explains the parts of a drive and the limits that follow from them, in words and numbers, without making
-//! the drive.
+//! the drive. `likenew sim show` and reports show the result.
 
 mod disk;
 mod flash;
@@ -18,7 +18,7 @@ use crate::facts;
 use crate::model::{Mechanism, Model, RatedSpeeds};
 use crate::spec::{Spec, faults, with_cache};
 
-/// The explanation of one kind of drive.
+/// What the explanations of flash, disk and volume have in common.
 struct Parts {
     state: String,
     layers: Vec<LayerBox>,
@@ -34,8 +34,7 @@ fn parts(spec: &Spec, model: &Model) -> Parts {
     }
 }
 
-/// Explains the drive that a spec asks for. What a measurement should find, and why it is slow, is left open: that
-/// follows from the [truth](crate::truth).
+/// Explains the drive of a spec. `inside` and `causes` stay empty; [`truth`](crate::truth) fills them.
 pub(crate) fn explain(spec: &Spec, own: &Model) -> Explanation {
     let model = &spec.in_situation(own);
     let mut parts = parts(spec, model);
@@ -80,7 +79,7 @@ pub(crate) fn explain(spec: &Spec, own: &Model) -> Explanation {
     }
 }
 
-/// What limits reading a drive sequentially, its own link among the limits.
+/// The lowest limit on sequential reads, the drive's link included.
 pub(crate) fn sequential_read_bytes_per_s(spec: &Spec, model: &Model) -> f64 {
     let parts = parts(spec, model);
     let ceiling = parts.ceilings.iter().find(|ceiling| ceiling.rate_name == SEQUENTIAL_READ);
@@ -92,7 +91,7 @@ const SEQUENTIAL_WRITE: &str = "sequential write";
 const RANDOM_READ: &str = "random 4 KiB read";
 const RANDOM_WRITE: &str = "random 4 KiB write";
 
-/// Published figures of a new drive.
+/// The published figure for a new drive, if there is one.
 fn advertised_value(advertised: &RatedSpeeds, rate_name: &str) -> Option<Value> {
     let rate = |bytes_per_s: Option<u64>| bytes_per_s.map(|rate| Value::BytesPerSecond(rate as f64));
     let iops = |iops: Option<u64>| iops.map(|iops| Value::PerSecond(iops as f64));
@@ -105,35 +104,35 @@ fn advertised_value(advertised: &RatedSpeeds, rate_name: &str) -> Option<Value> 
     }
 }
 
-/// The parts of a drive and the limits that follow from them.
+/// The parts of a drive, and the limits that follow from them.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Explanation {
-    /// As the user typed it.
+    /// The target as the user typed it.
     pub target: String,
     /// `flash`, `disk` or `volume`.
     pub kind: &'static str,
     /// Maker and model.
     pub model: String,
-    /// Such as `50 nm MLC flash`.
+    /// The technology, such as `50 nm MLC flash`.
     pub technology: String,
     /// Bytes that the host can address.
     pub capacity_bytes: u64,
-    /// Smallest unit of address.
+    /// The smallest addressable unit.
     pub sector_bytes: u32,
-    /// Its past, in words.
+    /// Its history, in words.
     pub state: String,
     /// Its layers, from the host to the medium.
     pub layers: Vec<LayerBox>,
-    /// How fast it can be at most, before use slows it down.
+    /// Upper limits on its speed, before use slows it down.
     pub ceilings: Vec<Ceiling>,
-    /// How long some things take.
+    /// How long some operations take.
     pub times: Vec<Fact>,
-    /// What an X-ray of it should find, by the keys of its table; only for generated drives.
+    /// What `xray` should find, by the keys of its table; only for generated drives.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub inside: Vec<Fact>,
-    /// Why it is slower than it could be: names of the causes that are at work, as a diagnosis should give them.
+    /// Names of the causes of its slowness, as a diagnosis should find them.
     pub causes: Vec<&'static str>,
-    /// Parameters that no source was found for.
+    /// How many parameters have no source.
     pub parameters_assumed: usize,
     /// Every parameter with its source.
     pub sources: Vec<SourceEntry>,
@@ -144,7 +143,7 @@ pub struct Explanation {
 pub struct LayerBox {
     /// Its name.
     pub name: String,
-    /// What it does, in a sentence.
+    /// What it does, in one sentence.
     pub description: String,
     /// Its figures.
     pub facts: Vec<Fact>,
@@ -163,30 +162,30 @@ impl LayerBox {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Picture {
-    /// Dies on the channels that they share.
+    /// Dies and the channels that they share.
     Dies {
         /// Channels.
         channels: u32,
-        /// Dies on each.
+        /// Dies on each channel.
         dies_per_channel: u32,
     },
-    /// Rates of equal parts of the address space, ordered by address, in bytes a second.
+    /// Rates of equal parts of the address space in bytes per second, ordered by address.
     BytesPerSByAddress(Vec<f64>),
 }
 
-/// How fast something can be at most.
+/// An upper limit on a rate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ceiling {
-    /// What is done: `sequential read` …
+    /// The kind of I/O, such as `sequential read`.
     pub rate_name: &'static str,
     /// The rated or reviewed speed.
     pub advertised: Option<Value>,
-    /// What bounds it; one at least, all in the same unit.
+    /// Everything that limits the rate; at least one bound, all in the same unit.
     pub bounds: Vec<Bound>,
 }
 
 impl Ceiling {
-    /// A step that takes no time limits nothing.
+    /// A ceiling without the bounds of steps that take no time.
     pub(crate) fn new(rate_name: &'static str, mut bounds: Vec<Bound>) -> Self {
         bounds.retain(|bound| bound.value.number().is_some_and(f64::is_finite));
         assert!(!bounds.is_empty(), "something bounds everything");
@@ -199,13 +198,13 @@ impl Ceiling {
         self.bounds.iter().min_by(|a, b| key(a).total_cmp(&key(b))).expect("one bound at least")
     }
 
-    /// The advertised rate over the ceiling.
+    /// The advertised rate as a share of the ceiling.
     pub fn advertised_share(&self) -> Option<f64> {
         Some(self.advertised.as_ref()?.number()? / self.limit().value.number()?)
     }
 }
 
-/// A ceiling with what limits it, as documents have it.
+/// A ceiling and its limit, as documents store them.
 #[derive(Serialize)]
 struct LimitedCeiling<'a> {
     of: &'static str,
@@ -225,13 +224,13 @@ impl Serialize for Ceiling {
     }
 }
 
-/// What bounds a rate.
+/// One limit on a rate.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Bound {
-    /// The layer.
+    /// The layer that sets it.
     #[serde(rename = "by")]
     pub bottleneck: String,
-    /// How it arises.
+    /// How it is computed.
     pub method: String,
     /// The rate.
     #[serde(flatten)]
@@ -244,37 +243,37 @@ impl Bound {
     }
 }
 
-/// A figure, or a word where there is none.
+/// A quantity with a unit, or text.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     /// Bytes.
     Bytes(u64),
-    /// Bytes a second.
+    /// Bytes per second.
     BytesPerSecond(f64),
     /// I/Os per second.
     PerSecond(f64),
-    /// A time.
+    /// A duration.
     Span(Nanos),
-    /// How many.
+    /// A number of things.
     Count(u64),
-    /// A share of a whole; 1 is all of it.
+    /// A share; 1 is the whole.
     Share(f64),
-    /// In words.
+    /// Text.
     Text(String),
 }
 
 impl Value {
-    /// A time in seconds.
+    /// A duration in seconds.
     pub(crate) fn seconds(seconds: f64) -> Self {
         Self::Span(Nanos::from_secs_f64(seconds))
     }
 
-    /// In words.
+    /// Text.
     pub(crate) fn text(text: impl Into<String>) -> Self {
         Self::Text(text.into())
     }
 
-    /// The number as it is stored, if it is one: bytes, nanoseconds, percent.
+    /// The stored number, if there is one: bytes, nanoseconds, percent and so on.
     pub fn number(&self) -> Option<f64> {
         match self {
             Self::Bytes(number) | Self::Count(number) => Some(*number as f64),
@@ -312,7 +311,7 @@ impl fmt::Display for Value {
     }
 }
 
-/// A whole number, from 1,000 on in groups of three digits.
+/// A whole number with commas in thousands.
 fn group_thousands(number: u64) -> String {
     let digits = number.to_string();
     if digits.len() < 4 {
@@ -323,7 +322,7 @@ fn group_thousands(number: u64) -> String {
     groups.fold(digits[..first].to_owned(), |grouped, chunk| format!("{grouped},{chunk}"))
 }
 
-/// A named figure.
+/// A named value.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Fact {
     /// Its name.
@@ -334,13 +333,12 @@ pub struct Fact {
 }
 
 impl Fact {
-    /// A named figure.
     pub(crate) fn new(name: impl Into<String>, value: Value) -> Self {
         Self { name: name.into(), value }
     }
 }
 
-/// Value (a whole number where the unit has no parts), unit, and text for people.
+/// Serializes number, unit and text. The number is whole where its unit has no fractions.
 impl Serialize for Value {
     fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
         let mut fields = out.serialize_struct("Value", 3)?;

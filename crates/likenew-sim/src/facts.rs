@@ -1,4 +1,4 @@
-//! The facts of a simulated drive for a report.
+//! The description of a simulated drive in a report, as names and values.
 
 use likenew_core::quantity::Iops;
 use likenew_core::units::{Number, amount, rate};
@@ -15,7 +15,7 @@ use crate::wording::{FlashPast, percent};
 
 type Facts = Vec<(String, String)>;
 
-/// Everything that a reader of a report should know about the drive of a spec.
+/// All facts about a spec's drive that a report should show.
 pub(crate) fn facts(spec: &Spec, model: &Model) -> Facts {
     let mut facts = vec![fact("technology", &model.technology)];
     facts.extend(match &model.mechanism {
@@ -36,13 +36,13 @@ pub(crate) fn facts(spec: &Spec, model: &Model) -> Facts {
     facts
 }
 
-/// What limits the trust in what is measured on it.
+/// The caveat on measurements of this drive: how many of its parameters are assumed.
 pub(crate) fn caveat(model: &Model) -> String {
     let assumed = model.sources.iter().filter(|sourced| sourced.is_assumed()).count();
     wording::caveat(assumed, model.sources.len())
 }
 
-/// The past of a flash drive, in words.
+/// The history of a flash drive, in words.
 pub(crate) fn flash_state(spec: &Spec, flash: &FlashModel) -> String {
     let DriveTreatment { fill, overwritten_share, age, .. } = past(spec, flash);
     let unit_bytes = u64::from(flash.parameters.page_bytes);
@@ -50,7 +50,7 @@ pub(crate) fn flash_state(spec: &Spec, flash: &FlashModel) -> String {
     wording::flash_past(&FlashPast { state, fill, overwritten_share, unit_bytes, deleted, age })
 }
 
-/// The past of a disk, in words.
+/// The history of a disk, in words.
 pub(crate) fn disk_state(spec: &Spec, disk: &DiskParameters) -> String {
     match disk.shingles {
         None => wording::disk_past(spec.state).to_owned(),
@@ -85,7 +85,7 @@ fn flash_facts(spec: &Spec, flash: &FlashModel) -> Facts {
     facts
 }
 
-/// How large the write cache of SLC cells is, in words, if there is one.
+/// The size of the pseudo-SLC cache in words, if there is one.
 fn slc_cache(layer: Layer, page_bytes: u64) -> Option<String> {
     let Layer::Page(PageMapParameters { flash, slc_cache: Some(slc), .. }) = layer else {
         return None;

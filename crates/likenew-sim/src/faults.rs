@@ -1,4 +1,4 @@
-//! Faults of a drive, around whatever mechanism it has.
+//! Faults of a drive, as a layer around any mechanism: counterfeit capacity, bad sectors, stalls, lost TRIM and others.
 
 pub(crate) mod neighbor;
 mod wording;
@@ -19,82 +19,82 @@ use crate::device::{
 };
 use crate::timeline::{EventQueue, Timeline, times, transfer_time};
 
-/// The faults of a drive. Addresses are those that the host uses.
+/// The faults of a drive. Addresses are those of the host.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DriveFaults {
-    /// Bytes that really exist.
+    /// The capacity that really exists, if the drive is counterfeit.
     pub real_capacity_bytes: Option<u64>,
-    /// Addresses wrap around at so many bytes; those beyond the real bytes do not exist: writes to them are
-    /// dropped, and reads return zeros. If it equals the real bytes, or is absent, it is what f3 calls
-    /// *wraparound* among the kinds of counterfeit flash; if it is as large as the reported capacity,
-    /// *limbo*; in between, *chain*.
+    /// Addresses wrap around at this many bytes. Those beyond the real capacity do not exist: writes to them
+    /// are dropped, and reads return zeros. The tool f3 calls a counterfeit drive *wraparound* if this is
+    /// absent or the real capacity. If it is the reported capacity, f3 calls the drive *limbo*, and in
+    /// between *chain*.
     pub wrap_bytes: Option<u64>,
-    /// Sectors of these bytes are read with flipped bits, the same ones each time, and without an error.
+    /// Sectors in these ranges read with flipped bits, always the same ones, and without an error.
     pub flipped: Vec<Range<u64>>,
-    /// Bits that are flipped in each sector of `flipped`.
+    /// Number of bits flipped in each sector of `flipped`.
     pub flipped_bits: u32,
-    /// After every so many writes, one is answered and never done.
+    /// Every n-th write is acknowledged but not executed.
     pub lost_write_every: Option<u64>,
-    /// Reads that touch these bytes end in the medium's error, after all retries.
+    /// Reads that touch these ranges fail with a medium error after all retries.
     pub unreadable: Vec<Range<u64>>,
-    /// Reads that touch these bytes take retries, from 1 to `retries_max`, each number equally often.
+    /// Reads that touch these ranges take 1 to `retries_max` retries, each number equally likely.
     pub slow: Vec<Range<u64>>,
-    /// The time of one retry.
+    /// Time of one retry.
     pub retry: Nanos,
     /// Retries before the drive gives up.
     pub retries_max: u32,
-    /// After so many bytes written, writes and TRIM end in the medium's error.
+    /// After this many bytes written, writes and TRIM fail with a medium error.
     pub read_only_after_bytes: Option<u64>,
-    /// When the drive stops for a while.
+    /// When the whole drive stalls.
     pub stall: Option<StallParameters>,
     /// How TRIM fails between the host and the drive.
     pub trim: Option<TrimDefect>,
     /// I/O of another program.
     pub neighbor: Option<NeighborParameters>,
-    /// Single I/Os that take long.
+    /// Single I/Os with a long latency.
     pub outliers: Option<OutlierParameters>,
-    /// When the drive is slow for a while.
+    /// When the drive is throttled.
     pub throttle: Option<ThrottleParameters>,
 }
 
-/// Another program's I/Os on the same drive, at random moments and places.
+/// Another program's I/Os on the same drive, at random times and places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NeighborParameters {
-    /// How many a second, on average.
+    /// Mean rate in IOPS.
     pub ios_per_s: u32,
-    /// Bytes of each.
+    /// Bytes per I/O.
     pub io_bytes: u32,
-    /// How many of a hundred are writes.
+    /// Percentage of writes.
     pub write_percent: u32,
 }
 
-/// Single I/Os that are answered late; the drive serves others in the meantime.
+/// Single I/Os that end late; the drive serves others in the meantime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutlierParameters {
-    /// One of so many, at random.
+    /// One I/O out of this many is late, at random.
     pub every_ios: u64,
-    /// How much later they end.
+    /// How much later it ends.
     pub span: Nanos,
 }
 
-/// When a drive is slower for a while, as one that is too hot.
+/// Periodic throttling, as of a drive that is too hot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ThrottleParameters {
-    /// Before each multiple of this.
+    /// The drive is throttled before each multiple of this time …
     pub interval: Nanos,
-    /// For so long.
+    /// … for this long …
     pub span: Nanos,
-    /// Bytes a second at most.
+    /// … to this many bytes per second.
     pub bytes_per_s: u64,
 }
 
 impl ThrottleParameters {
-    /// Whether the drive is slow at a time.
+    /// Whether the drive is throttled at `now`.
     pub(crate) fn is_on(&self, now: Nanos) -> bool {
         self.interval.0 - now.0 % self.interval.0 <= self.span.0
     }
 
-    /// How often it was slow until a time, and for how long in sum.
+    /// How often the drive was throttled until `now`, and for how long in total.
     pub(crate) fn until(&self, now: Nanos) -> (u64, Nanos) {
         let (times, within) = (now.0 / self.interval.0, now.0 % self.interval.0);
         let quiet = self.interval.0 - self.span.0;
@@ -102,38 +102,38 @@ impl ThrottleParameters {
     }
 }
 
-/// What a bridge between the host and a drive does to TRIM.
+/// What a bridge between host and drive does to TRIM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TrimDefect {
-    /// It reports none, so that the host sends none.
+    /// Hides it, so that the host sends none.
     Hidden,
-    /// It reports TRIM, answers that it was done, and passes nothing on.
+    /// Announces it and acknowledges it, but passes nothing on.
     Dropped,
 }
 
 impl TrimDefect {
-    /// As files spell them.
+    /// Their names in files.
     pub(crate) const WORDS: [(&str, Self); 2] = [("hidden", Self::Hidden), ("dropped", Self::Dropped)];
 }
 
-/// When a drive stops for a while: it takes nothing and answers nothing.
+/// When a drive stalls: it accepts and answers nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StallParameters {
-    /// Each time that it was given so many I/Os.
+    /// After every this many I/Os.
     pub every_ios: Option<u64>,
-    /// Each time that its clock reaches a multiple of this.
+    /// At every multiple of this time.
     pub interval: Option<Nanos>,
-    /// For how long.
+    /// How long a stall lasts.
     pub span: Nanos,
 }
 
 impl DriveFaults {
-    /// Whether they change what is read of what was written, so that its bytes have to go through them.
+    /// Whether reads may return other bytes than were written, so that bytes must pass through this layer.
     pub fn change_bytes(&self) -> bool {
         self.real_capacity_bytes.is_some() || !self.flipped.is_empty() || self.lost_write_every.is_some()
     }
 
-    /// The faults for people, as name and value.
+    /// The faults as names and values for people.
     pub fn describe(&self) -> Vec<(&'static str, String)> {
         let (retry, retries) = (self.retry, self.retries_max);
         let described = [
@@ -160,8 +160,8 @@ impl DriveFaults {
 }
 
 impl DriveFaults {
-    /// Where an address is, and how many of the `length` bytes from it are contiguous there; it may not
-    /// exist.
+    /// Where a host address really is, or `None` if it does not exist, and how many of the `length` bytes
+    /// from it are contiguous there.
     pub(crate) fn locate(&self, address: u64, length: u64) -> (Option<u64>, u64) {
         let Some(real) = self.real_capacity_bytes else { return (Some(address), length) };
         let wrap = self.wrap_bytes.unwrap_or(real);
@@ -169,32 +169,32 @@ impl DriveFaults {
         if place < real {
             (Some(place), length.min(real - place))
         } else {
-            // What is nowhere is done in parts, too, as a stand-in for it has to fit into what is there.
+            // A nonexistent range is cut as well, so that its stand-in fits into the real capacity.
             (None, length.min(wrap - place).min(real))
         }
     }
 }
 
-// A drive with faults: another mechanism, and what goes wrong between it and the host.
+// A drive with faults: any mechanism, and what goes wrong between it and the host.
 //
-// The mechanism inside is unchanged and keeps its own time; faults change which of its addresses is meant,
-// how an I/O ends, what it returns, and how much later. Retries of several I/Os come one after the other. An
-// I/O that wraps around the end of the real capacity is done in parts, one after the other. A read takes the
-// time of what is answered and never done (assumed: it crosses the link with as many bytes, and changes
-// nothing), a flush that of a TRIM.
+// The mechanism is unchanged and keeps its own time. Faults change the address of an I/O, its outcome, its
+// data and its latency. Retries of several I/Os take place one after the other. An I/O that wraps around the
+// end of the real capacity is split into parts, also one after the other. An I/O that is acknowledged but not
+// executed takes the time of a read (assumed: the same bytes cross the link and nothing changes); a TRIM
+// takes that of a flush.
 
-/// All drives with the same faults have them at the same I/Os.
+/// Drives with the same faults have them at the same I/Os.
 const SEED: u64 = 1;
 
-/// Time in which a read-only drive refuses a write, and in which a dropped TRIM is answered (assumed: a
+/// How long a read-only drive takes to refuse a write, and a bridge to acknowledge a dropped TRIM (assumed: a
 /// command without data).
 const REFUSAL: Nanos = Nanos::from_micros(100);
 
 #[derive(Clone, Copy)]
 enum Event {
-    /// The stall in which the I/O in this slot was given is over.
+    /// The stall during which the I/O in this slot came is over.
     Begin(u32),
-    /// The I/O in this slot ends, unless the drive stalls.
+    /// The I/O in this slot ends, unless the drive is stalled by then.
     End(u32, Outcome),
 }
 
@@ -202,15 +202,15 @@ enum Event {
 #[derive(Clone, Copy)]
 struct Request {
     io: Io,
-    /// Bytes that were not given to the mechanism yet.
+    /// Bytes that have not been passed to the mechanism.
     remaining: u32,
     retries: u32,
-    /// It is answered so much later.
+    /// Extra latency of an outlier.
     delay: Nanos,
     outcome: Outcome,
-    /// It is answered and never done.
+    /// Whether the write is acknowledged without being executed.
     is_lost: bool,
-    /// The part that the mechanism does stands in for one that is nowhere.
+    /// Whether the part now in the mechanism stands in for a nonexistent range.
     is_nowhere: bool,
 }
 
@@ -228,14 +228,14 @@ impl Request {
     }
 }
 
-/// What a drive that is saved holds.
+/// The saved state of a drive with faults.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct SavedState {
     counts: IoCounts,
     pub(crate) inner: Vec<u8>,
 }
 
-/// I/Os of the host until now, in what the drive was saved as before included.
+/// I/Os of the host so far, those before the drive was last saved included.
 #[derive(Clone, Copy, Default, Serialize, Deserialize)]
 struct IoCounts {
     ios: u64,
@@ -243,7 +243,7 @@ struct IoCounts {
     writes: u64,
 }
 
-/// The drive.
+/// A drive with faults.
 pub(crate) struct FaultyDevice {
     parameters: DriveFaults,
     inner: Box<dyn Device>,
@@ -251,22 +251,22 @@ pub(crate) struct FaultyDevice {
     events: EventQueue<Event>,
     /// By slot.
     requests: Vec<Request>,
-    /// The bytes of the host's I/Os, by slot, where the mechanism keeps data.
+    /// Buffers of the host's I/Os, by slot, if the mechanism keeps data.
     data: Vec<Vec<u8>>,
     random: Xoshiro256PlusPlus,
     retrying: Timeline,
-    /// What moves while the drive is throttled.
+    /// The data path of a throttled drive.
     throttled: Timeline,
     counts: IoCounts,
-    /// Bytes of writes that were never done, since the drive was opened.
+    /// Bytes of writes that were not executed, since the drive was opened.
     bytes_lost: u64,
     media_errors: u64,
-    /// The end of the last stall that a number of I/Os brought about.
+    /// End of the last stall that came after a number of I/Os.
     stalled_until: Nanos,
 }
 
 impl FaultyDevice {
-    /// A drive with these faults around a mechanism that has the real capacity, if that is one of them.
+    /// Wraps a mechanism, which has the real capacity if the faults include one.
     pub(crate) fn new(parameters: DriveFaults, inner: Box<dyn Device>, saved: Option<&SavedState>) -> Self {
         Self {
             parameters,
@@ -285,15 +285,15 @@ impl FaultyDevice {
         }
     }
 
-    /// What a drive with faults held when it was saved.
+    /// Reads the [saved](Device::save) state of a drive with faults.
     ///
     /// # Errors
-    /// These bytes are not such a drive.
+    /// The bytes are not such a state.
     pub(crate) fn unpack(state: &[u8]) -> Result<SavedState, SnapshotError> {
         Ok(postcard::from_bytes(state)?)
     }
 
-    /// When the stall ends that the drive is in, if it is in one.
+    /// When the present stall ends, if the drive is stalled.
     fn stall_end(&self, now: Nanos) -> Option<Nanos> {
         let stall = self.parameters.stall?;
         let periodic = stall.interval.map_or(Nanos::ZERO, |every| {
@@ -346,7 +346,7 @@ impl FaultyDevice {
         self.parameters.read_only_after_bytes.is_some_and(|limit| self.counts.bytes_written + writes > limit)
     }
 
-    /// Gives the mechanism what is left of an I/O, up to the end of what is really there.
+    /// Passes the next contiguous part of an I/O to the mechanism.
     fn enqueue(&mut self, slot: u32, now: Nanos) {
         let Request { io, remaining, is_lost, is_nowhere, .. } = &mut self.requests[slot as usize];
         let start = io.length - *remaining;
@@ -369,7 +369,7 @@ impl FaultyDevice {
         self.inner.accept(&part, now);
     }
 
-    /// The mechanism has done a part of an I/O.
+    /// Handles a part of an I/O that the mechanism has completed.
     fn part_done(&mut self, part: Completion, done: &mut Vec<Completion>) {
         let Completion { slot: Slot(slot), at, outcome } = part;
         let request = &mut self.requests[slot as usize];
@@ -408,7 +408,7 @@ impl FaultyDevice {
         }
     }
 
-    /// Draws whether an I/O is one of those that take long.
+    /// Decides at random whether an I/O is an outlier.
     fn draw_outlier(&mut self, slot: u32) {
         if let Some(outliers) = self.parameters.outliers
             && self.random.random_range(0..outliers.every_ios) == 0
@@ -417,7 +417,7 @@ impl FaultyDevice {
         }
     }
 
-    /// Flips the bits that are wrong in what was read: the same ones of a sector each time.
+    /// Flips bits in the data of a read, always the same bits of a sector.
     fn flip_bits(&mut self, slot: u32, io: &Io) {
         if !touches(&self.parameters.flipped, io) {
             return;
@@ -497,14 +497,14 @@ impl Device for FaultyDevice {
         to_bytes(&SavedState { counts: self.counts, inner: self.inner.save(now) })
     }
 
-    /// A drive that throttles reports it, whatever the cause.
+    /// A throttled drive reports that whatever the cause.
     fn self_counts(&self, now: Nanos) -> SelfCounts {
         let inner = self.inner.self_counts(now);
         let throttled = self.parameters.throttle.map(|throttle| throttle.until(now)).or(inner.throttled);
         SelfCounts { throttled, media_errors: inner.media_errors + self.media_errors, ..inner }
     }
 
-    /// Counters of the mechanism, plus what never reached it.
+    /// The mechanism's counters, plus the host's writes that never reached it.
     fn flash_counters(&self) -> FlashCounters {
         let FlashCounters { host_bytes_written, flash_bytes_programmed, erases, free_blocks, wear, .. } =
             self.inner.flash_counters();
@@ -513,7 +513,7 @@ impl Device for FaultyDevice {
     }
 }
 
-/// What the mechanism does in the time of a part that is never done.
+/// The I/O that the mechanism does instead of one that is not executed.
 fn stand_in(part: Io, real: Option<u64>) -> Io {
     match part.op {
         Op::Trim => Io { op: Op::Flush, offset: 0, length: 0, ..part },

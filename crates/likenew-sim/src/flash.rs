@@ -1,4 +1,5 @@
-//! A flash drive, layer by layer.
+//! A flash drive: its parameters and geometry, how its data ages, and how wear slows its reads. Each layer
+//! has its own module.
 
 pub mod compressing_map;
 mod contents;
@@ -23,111 +24,111 @@ use nand::NandParameters;
 use thermal::ThermalParameters;
 use translation_layer::PhysicalPage;
 
-/// How a flash drive is built.
+/// The parameters of a flash drive.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FlashParameters {
-    /// The cable.
+    /// The link to the host.
     pub link: LinkParameters,
-    /// What handles its commands.
+    /// How its firmware handles commands.
     pub firmware: FirmwareParameters,
-    /// Bytes of a sector, the smallest unit of address.
+    /// Bytes per sector, the smallest addressable unit.
     pub sector_bytes: u32,
-    /// Bytes of a page of the map.
+    /// Bytes per mapping unit.
     pub page_bytes: u32,
-    /// Pages in the write buffer.
+    /// Capacity of the write buffer in mapping units.
     pub buffer_pages: u32,
-    /// The largest program unit in pages.
+    /// The largest program unit, in mapping units.
     pub unit_pages: u32,
     /// The chips.
     pub nand: NandParameters,
-    /// Memory for a part of the mapping table, on drives whose memory is too small for all of it.
+    /// Cache for the mapping table, on drives whose memory cannot hold all of it.
     pub map_cache: Option<MapCacheParameters>,
     /// How data ages, if it does.
     pub aging: Option<AgingParameters>,
-    /// What wear does to reads, if the flash is worn.
+    /// How wear slows reads, if the flash is worn.
     pub wear_retries: Option<WearRetries>,
-    /// How the drive warms up, if that matters.
+    /// How the drive heats up and throttles, if that is simulated.
     pub thermal: Option<ThermalParameters>,
 }
 
 /// How the firmware of a flash drive handles commands.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FirmwareParameters {
-    /// Its time for one read command.
+    /// Time per read command.
     pub read_command: Nanos,
-    /// Its time for one write command.
+    /// Time per write command.
     pub write_command: Nanos,
-    /// Its time for one TRIM or flush command.
+    /// Time per TRIM or flush command.
     pub other_command: Nanos,
-    /// Host writes that do not continue each other in address and share a program unit, at most; without, as many as fit.
+    /// The most non-contiguous host writes that may share a program unit; `None` for no limit.
     pub writes_per_unit: Option<u8>,
-    /// A drive without anything to do starts to look after itself after this long.
+    /// Idle time after which the drive starts background work.
     pub idle_after: Nanos,
-    /// What TRIM does.
+    /// What the drive does with TRIM.
     pub trim: Trim,
-    /// What is in the write buffer survives a loss of power, so that a flush has nothing to wait for.
+    /// Whether the write buffer survives a power loss, so that a flush need not wait.
     pub power_loss_protection: bool,
 }
 
 /// What a drive does with TRIM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trim {
-    /// It forgets the pages before it answers.
+    /// Unmaps the pages before it acknowledges.
     Immediate,
-    /// It takes a note, and forgets the pages when it has nothing to do, or when they are written again.
+    /// Takes a note, and unmaps the pages when idle or before they are written again.
     Lazy,
-    /// Nothing.
+    /// Acknowledges TRIM and does nothing.
     Ignored,
 }
 
 impl Trim {
-    /// As files spell them.
+    /// Their names in files.
     pub(crate) const WORDS: [(&str, Self); 3] =
         [("immediate", Self::Immediate), ("lazy", Self::Lazy), ("ignored", Self::Ignored)];
 
-    /// Whether it is ever obeyed.
+    /// Whether TRIM ever has an effect.
     pub fn works(self) -> bool {
         self != Self::Ignored
     }
 }
 
-/// Dies, blocks and pages. Pages are units of the map.
+/// How many dies, blocks and pages there are. A page is a mapping unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FlashGeometry {
     /// Dies.
     pub dies: u32,
-    /// Erase blocks on each die; planes that are erased together count as one.
+    /// Erase blocks per die; planes that are erased together count as one.
     pub blocks_per_die: u32,
-    /// Pages of each erase block.
+    /// Pages per erase block.
     pub pages_per_block: u32,
-    /// Pages that one array read of a die delivers.
+    /// Pages per array read.
     pub row_pages: u32,
-    /// Pages that one program operation of a die writes.
+    /// Pages per program operation.
     pub unit_pages: u32,
     /// Pages that the host can address.
     pub user_pages: u32,
 }
 
 impl FlashGeometry {
-    /// Erase blocks of the drive.
+    /// Erase blocks in the drive.
     pub fn blocks(&self) -> u32 {
         self.dies * self.blocks_per_die
     }
 
-    /// Flash pages on each die.
+    /// Flash pages per die.
     pub fn pages_per_die(&self) -> u64 {
         u64::from(self.blocks_per_die) * u64::from(self.pages_per_block)
     }
 
-    /// Flash pages of the drive.
+    /// Flash pages in the drive.
     pub fn pages(&self) -> u64 {
         u64::from(self.dies).saturating_mul(self.pages_per_die())
     }
 
-    /// Whether flash can be divided like this.
+    /// Checks that flash can have this geometry.
     ///
     /// # Errors
-    /// What does not fit.
+    /// The values contradict each other.
     pub fn check(&self) -> Result<(), LayoutError> {
         let counts = [self.dies, self.blocks_per_die, self.pages_per_block, self.row_pages, self.unit_pages];
         if counts.contains(&0) || self.user_pages == 0 {
@@ -153,61 +154,61 @@ impl FlashGeometry {
     }
 }
 
-// Old data that reads slowly.
+// Old data reads slowly.
 //
-// Charge leaks out of cells, so that a page that was programmed long ago is no longer read right at the first attempt,
-// and the array is read again with shifted thresholds. The shift of the threshold voltage grows with the logarithm of
-// the retention time (Cai and others, "Data Retention in MLC NAND Flash Memory: Characterization, Optimization, and
-// Recovery", HPCA 2015), so the retries do too. Programming a page again makes it young.
+// Charge leaks out of cells. Data that was programmed long ago no longer reads correctly at the first attempt,
+// and the array is read again with shifted thresholds. The shift grows with the logarithm of the retention time
+// (Cai and others, "Data Retention in MLC NAND Flash Memory: Characterization, Optimization, and Recovery",
+// HPCA 2015), and so does the number of retries. Programming the page again makes its data new.
 
-/// How data ages.
+/// How the age of data slows reads.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AgingParameters {
-    /// Data reads at once until it is so old, in seconds; 1 at least.
+    /// Age in seconds up to which data needs no retries; 1 at least.
     pub onset_s: u64,
-    /// Retries that each tenfold age beyond that adds.
+    /// Retries added by each further tenfold age.
     pub retries_per_decade: f64,
-    /// Retries of the oldest data.
+    /// The most retries, for the oldest data.
     pub retries_max: u32,
 }
 
 impl AgingParameters {
-    /// How often the array is read for data of an age in seconds, the first time included.
+    /// Array reads for data of this age, the first attempt included.
     pub(crate) fn senses(&self, age_s: i64) -> u32 {
         let decades = (age_s as f64 / self.onset_s as f64).log10();
-        // Young data has a negative logarithm, or none; both come out as zero.
+        // The logarithm is negative or −∞ for young data; both give zero.
         1 + (decades * self.retries_per_decade).ceil().clamp(0.0, f64::from(self.retries_max)) as u32
     }
 }
 
-/// Retries of an average page at the end of the rated life (assumed); they grow with the square of wear.
+/// Mean retries at the end of the rated life (assumed); they grow with the square of wear.
 const RETRIES_AT_END: f64 = 4.0;
 
-/// The effect of wear on reads.
+/// How wear slows reads.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WearRetries {
-    /// Share of the rated life that is used.
+    /// Share of the rated life that is used up.
     pub share: f64,
 }
 
 impl WearRetries {
-    /// Retries of a row on average.
+    /// Mean retries per row.
     pub fn retries_mean(&self) -> f64 {
         RETRIES_AT_END * self.share * self.share
     }
 
-    /// Retries of the row at a place: always the same number, the whole part of the mean or one more.
+    /// Retries of the row at this place. Each row always needs the same number: the mean, rounded down or up.
     pub(crate) fn retries(&self, place: &PhysicalPage) -> u32 {
         let draw = (place.row.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as f64 / f64::from(1 << 24);
         (self.retries_mean() + draw) as u32
     }
 }
 
-/// What does not fit.
+/// Why parameters do not fit together.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs, reason = "the sentence of each variant explains its fields")]
 pub enum LayoutError {
-    // How flash is divided
+    // Geometry
     #[error("every count is at least 1")]
     ZeroCount,
     #[error("{dies} dies and {pages_per_block} pages in a block are more than the 65535 that are supported")]
@@ -265,7 +266,7 @@ pub enum LayoutError {
     )]
     TooManyGranules { blocks: u32, granules: u64 },
 
-    // Maps of clusters
+    // Cluster maps
     #[error(
         "a cluster map reads and programs one mapping unit at a time, not {row} and {unit}: set map.page_bytes to the size of a page over all planes"
     )]

@@ -1,5 +1,4 @@
-//! What every drive has in front of its mechanism: the link to the host, and the bytes of a drive that holds each sector at its
-//! own address.
+//! What every mechanism has in front: the link to the host, and a plain store for written bytes.
 
 use std::collections::VecDeque;
 
@@ -16,11 +15,11 @@ pub struct LinkParameters {
     pub bytes_per_s: u64,
     /// Whether both directions move data at the same time, as PCIe does and SATA does not.
     pub duplex: bool,
-    /// Commands that the drive accepts at once; more wait in the host.
+    /// Commands that the drive accepts at once; further ones wait in the host.
     pub command_slots: u32,
 }
 
-/// The link in time. Data moves in the order in which it becomes ready.
+/// The link in virtual time. It moves data in the order in which it becomes ready.
 pub(crate) struct HostLink {
     parameters: LinkParameters,
     /// Its present rate.
@@ -39,32 +38,32 @@ impl HostLink {
         }
     }
 
-    /// Moves so many bytes per second at most from now on, or as many as it can.
+    /// Limits the link's rate from now on; `None` lifts the limit.
     pub(crate) fn limit(&mut self, bytes_per_s: Option<u64>) {
         let full_rate = self.parameters.bytes_per_s;
         self.bytes_per_s = bytes_per_s.map_or(full_rate, |limit| limit.min(full_rate));
     }
 
-    /// When `bytes` that the host sends from `now` on are in the drive.
+    /// When `bytes` that the host sends from `now` on have arrived in the drive.
     pub(crate) fn send_to_drive(&mut self, now: Nanos, bytes: u64) -> Nanos {
         self.to_drive.reserve(now, transfer_time(bytes, self.bytes_per_s))
     }
 
-    /// When `bytes` that the drive sends from `now` on are in the host.
+    /// When `bytes` that the drive sends from `now` on have arrived in the host.
     pub(crate) fn send_to_host(&mut self, now: Nanos, bytes: u64) -> Nanos {
         let line = if self.parameters.duplex { &mut self.to_host } else { &mut self.to_drive };
         line.reserve(now, transfer_time(bytes, self.bytes_per_s))
     }
 }
 
-/// The link of a drive, its events, and the commands that wait for a slot of the link.
+/// The link of a drive, its events, and the commands that wait for one of the link's slots.
 pub(crate) struct Front<E> {
     pub(crate) link: HostLink,
     pub(crate) events: EventQueue<E>,
-    /// In the host, waiting for one of the link's command slots.
+    /// I/Os that wait in the host for a command slot.
     waiting: VecDeque<u32>,
     slots_used: u32,
-    /// No I/O has been in the drive since.
+    /// When the last I/O left the drive.
     pub(crate) quiet_since: Nanos,
     pub(crate) host_bytes_written: u64,
 }
@@ -81,7 +80,7 @@ impl<E> Front<E> {
         }
     }
 
-    /// Takes an I/O of the host; answers whether it begins at once.
+    /// Takes an I/O of the host; returns whether it begins at once.
     pub(crate) fn accept(&mut self, io: &Io) -> bool {
         if io.op == Op::Write {
             self.host_bytes_written += u64::from(io.length);
@@ -95,7 +94,7 @@ impl<E> Front<E> {
         begins
     }
 
-    /// Ends an I/O; answers which one begins in its place.
+    /// Ends an I/O; returns the one that begins in its place.
     pub(crate) fn end(
         &mut self,
         slot: u32,
@@ -120,10 +119,10 @@ impl<E> Front<E> {
     }
 }
 
-/// Bytes of sectors by number.
+/// Sectors' bytes, by sector number.
 pub(crate) type Sectors = FxHashMap<u64, Box<[u8]>>;
 
-/// Sectors that were written; all others read as zeros.
+/// A store for sectors that were written. All others read as zeros.
 pub(crate) struct PlainContents {
     sector_bytes: u32,
     /// By slot of the host.
@@ -141,12 +140,12 @@ impl PlainContents {
         &self.sectors
     }
 
-    /// Takes up what was written before.
+    /// Restores saved sectors.
     pub(crate) fn restore(&mut self, sectors: Sectors) {
         self.sectors = sectors;
     }
 
-    /// The bytes of an I/O.
+    /// The buffer of an I/O.
     pub(crate) fn request(&mut self, slot: Slot) -> &mut Vec<u8> {
         if self.requests.len() <= slot.index() {
             self.requests.resize(slot.index() + 1, Vec::new());
@@ -154,7 +153,7 @@ impl PlainContents {
         &mut self.requests[slot.index()]
     }
 
-    /// Serves an I/O. The result of two I/Os in flight to the same sector is undefined.
+    /// Copies an I/O's bytes in or out. Two I/Os in flight to the same sector give an undefined result.
     pub(crate) fn serve(&mut self, io: &Io) {
         let length = self.sector_bytes as usize;
         let first = io.offset / u64::from(self.sector_bytes);

@@ -1,10 +1,10 @@
-//! Drives with known insides: drawn at random, within what drives of 2006 to 2024 were like, and small enough to be filled
-//! several times in a second or two.
+//! Drives with known internals, drawn at random. They resemble drives of 2006 to 2024, but are small enough to be
+//! filled several times within a second or two.
 //!
-//! A seed makes a file of the catalog's form and a state, the same on every machine; what whoever measures the drive
-//! should find is its [`Truth`](crate::truth::Truth), which follows from the file. Parameters are drawn each for itself from
-//! ranges that data sheets show, and drawn again where they do not go together: flash that is faster than its link (but for some),
-//! too little spare for the size of an erase block, a buffer that does not hold two program units.
+//! A seed gives a file in the catalog's form and a state, the same on every machine. The
+//! [`Truth`](crate::truth::Truth), which follows from the file, says what a measurement should find. Each parameter is
+//! drawn independently from ranges that data sheets show. Combinations that do not fit are drawn again: flash faster
+//! than its link (with exceptions), too little spare for the erase block size, or a buffer below two program units.
 
 mod disk;
 mod flash;
@@ -16,49 +16,49 @@ use disk::{draw_disk, draw_volume};
 use flash::{draw_clusters, draw_page_map};
 use parts::Dice;
 
-/// A drive that was drawn.
+/// A generated drive.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GeneratedDrive {
-    /// What it is named by, such as `generated-17`.
+    /// Its name, such as `generated-17`.
     pub name: String,
     /// Its file, in the form of the catalog.
     pub file: String,
-    /// The state it is in unless another is asked for, as it stands after a target's question mark: empty, `state=used` or
+    /// Its default state, as written after a target's question mark: empty, `state=used` or
     /// `state=used&age=90d`.
     pub state: String,
-    /// Which kind of drive it is.
+    /// The kind of drive.
     pub family: Family,
 }
 
-/// The kinds of drives that are drawn, in turn.
+/// The kinds of generated drives; successive seeds take turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Family {
     /// A hard disk.
     Disk,
     /// A shingled hard disk.
     ShingledDisk,
-    /// A page map.
+    /// A flash drive with a page map.
     PageMap,
-    /// A page map behind a pseudo-SLC cache of its own blocks.
+    /// A page map behind a static pseudo-SLC cache, which has blocks of its own.
     StaticSlc,
-    /// A page map behind a pseudo-SLC cache out of what is free.
+    /// A page map behind a dynamic pseudo-SLC cache, which takes free blocks.
     DynamicSlc,
-    /// A page map behind both.
+    /// A page map behind a pseudo-SLC cache with both parts.
     HybridSlc,
-    /// A page map that compresses.
+    /// A page map with compression.
     Compressing,
-    /// A map of whole blocks.
+    /// A block map.
     BlockMap,
-    /// A map of whole blocks with a log block for each.
+    /// A block map with a log block per cluster.
     Bast,
-    /// A map of whole blocks with shared log blocks.
+    /// A block map with shared log blocks.
     Fast,
     /// A network volume.
     Volume,
 }
 
 impl Family {
-    /// All of them.
+    /// All families.
     pub const ALL: [Self; 11] = [
         Self::PageMap,
         Self::Disk,
@@ -73,7 +73,7 @@ impl Family {
         Self::Fast,
     ];
 
-    /// In words.
+    /// Its name for people.
     pub fn name(self) -> &'static str {
         match self {
             Self::Disk => "disk",
@@ -91,10 +91,10 @@ impl Family {
     }
 }
 
-/// What comes before the seed in the name of such a drive.
+/// What precedes the seed in a generated drive's name.
 pub(crate) const PREFIX: &str = "generated-";
 
-/// The drive of a seed. Seeds that follow one another go through all [families](Family::ALL) in turn.
+/// Generates the drive of a seed. Successive seeds take turns through all [families](Family::ALL).
 pub fn generate(seed: u64) -> GeneratedDrive {
     let families = Family::ALL.len() as u64;
     let family = Family::ALL[(seed % families) as usize];
@@ -109,15 +109,15 @@ pub fn generate(seed: u64) -> GeneratedDrive {
 }
 
 impl GeneratedDrive {
-    /// As a target: `sim:generated-17`.
+    /// Its target: `sim:generated-17`.
     pub fn target(&self) -> String {
         format!("sim:{}", self.name)
     }
 
-    /// What its file says.
+    /// Reads its file.
     ///
     /// # Errors
-    /// None, unless the rules by which drives are drawn are wrong.
+    /// Only if the rules of generation are wrong.
     pub fn model(&self) -> Result<Model, SimError> {
         Model::parse(&format!("{}.toml", self.name), &self.file)
     }

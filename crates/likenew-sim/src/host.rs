@@ -1,4 +1,4 @@
-//! The host of a simulated drive, as far as it affects I/O: its page cache, and counters of what has reached the drive.
+//! The host of a simulated drive: its page cache, and counters of the I/O that reaches the drive.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
@@ -12,43 +12,43 @@ use rustc_hash::FxBuildHasher;
 use crate::device::{Device, NO_IO, earlier, grow};
 use crate::timeline::{EventQueue, Timeline, transfer_time};
 
-// The page cache of the host, in front of any mechanism, after Linux.
+// The page cache of the host, modeled on Linux, in front of any mechanism.
 //
-// Buffered reads come from memory where it has their pages; the rest is read from the drive and kept.
-// Buffered writes end in memory; what is dirty is written back in order of addresses when there is much of
-// it, when it has become old, or when a flush wants it. Direct I/O, and what brings bytes that are kept,
-// goes past it: a write drops the pages it goes over, and a read waits until nothing is dirty. One core does
-// all copying. Only which pages are there is known, not what they hold.
+// Buffered reads take cached pages from memory; the others are read from the drive and kept. Buffered writes
+// end in memory. Dirty pages are written back in address order when there are many, when they are old, or
+// when a flush demands it. Direct I/O bypasses the cache, as does I/O whose bytes the drive keeps: a write
+// drops the pages that it covers, and a read waits until nothing is dirty. One core does all copying. The
+// cache knows which pages it has, not their bytes.
 
-/// Memory that may hold pages, unless it is said: 4 GiB is assumed, about what is left on a machine of 8 GiB.
+/// Default memory for cached pages. Assumed: 4 GiB, about what is left on a machine with 8 GiB.
 pub(crate) const MEMORY_BYTES: u64 = 4 << 30;
-/// Bytes of a page, as on x86-64 and most others.
+/// Page size of x86-64 and most other machines, in bytes.
 const PAGE_BYTES: u64 = 4096;
-/// Bytes a second between the page cache and a program. Assumed: one core that copies what no cache of it holds.
+/// Copy rate between page cache and program, in bytes per second. Assumed: one core, data not in its caches.
 const COPY_BYTES_PER_S: u64 = 8_000_000_000;
-/// Further time of one I/O: the system call and the search for its pages. Assumed.
+/// Fixed time per I/O, for the system call and the page lookup. Assumed.
 const CALL: Nanos = Nanos(500);
-/// A read that misses goes to the drive in I/Os of at most so many pages: Linux's window of read-ahead (`read_ahead_kb`, 128 by
+/// The most pages per I/O of a read that misses: the read-ahead window of Linux (`read_ahead_kb`, 128 by
 /// default).
 const READ_PAGES_MAX: u64 = (128 << 10) / PAGE_BYTES;
-/// Writeback joins so many adjacent pages: 1 MiB is assumed, close to `max_sectors_kb`, 1280 by default.
+/// The most adjacent pages per I/O of writeback. Assumed: 1 MiB, close to `max_sectors_kb`, 1280 by default.
 const WRITE_PAGES_MAX: u64 = (1 << 20) / PAGE_BYTES;
-/// I/Os of writing back that are in flight at once. Assumed.
+/// The most writeback I/Os in flight. Assumed.
 const WRITES_MAX: u32 = 32;
-/// From this share of dirty pages on, in percent of memory, they are written back (`vm.dirty_background_ratio`, 10 by default).
+/// Dirty share of memory, in percent, at which writeback starts (`vm.dirty_background_ratio`, 10 by default).
 const BACKGROUND_PERCENT: u64 = 10;
-/// Share of dirty pages above which a writing program has to wait (`vm.dirty_ratio`, 20 by default).
+/// Dirty share of memory, in percent, above which writing programs wait (`vm.dirty_ratio`, 20 by default).
 const DIRTY_PERCENT: u64 = 20;
-/// Dirty pages that are older are written back (`vm.dirty_expire_centisecs`, 3000 by default).
+/// Age at which dirty pages are written back (`vm.dirty_expire_centisecs`, 3000 by default).
 const EXPIRE: Nanos = Nanos::from_secs(30);
-/// How often writeback checks for dirty pages (`vm.dirty_writeback_centisecs`, 500 by default).
+/// Interval at which writeback checks for old dirty pages (`vm.dirty_writeback_centisecs`, 500 by default).
 const POLL_INTERVAL: Nanos = Nanos::from_secs(5);
-/// Slots of the drive for I/Os of the cache itself; those of the host come after them.
+/// The drive's slots for I/Os of the cache itself; the host's own slots follow.
 const CARRIERS: u32 = 64;
 
 #[derive(Clone, Copy)]
 enum Event {
-    /// The I/O in this slot of the host ends.
+    /// The host's I/O in this slot ends.
     Complete(u32),
     /// The writeback timer checks for pages that have been dirty for long.
     Poll,
@@ -58,52 +58,52 @@ enum Event {
 #[derive(Clone, Copy)]
 struct Request {
     io: Io,
-    /// Parts that still have to come from the drive.
+    /// Parts of a read that the drive has not delivered.
     parts: u32,
     outcome: Outcome,
 }
 
-/// What one of the cache's own I/Os is for.
+/// The purpose of one of the cache's own I/Os.
 #[derive(Clone)]
 enum CacheIo {
-    /// A part of the read in this slot of the host.
+    /// Reads missing pages for the host's read in this slot.
     Read { slot: u32, pages: Range<u64> },
-    /// So many pages are written back.
+    /// Writes back this many pages.
     WriteBack { pages: u64 },
-    /// Everything is made durable.
+    /// Flushes the drive.
     Settle,
 }
 
-/// The cache.
+/// The host's page cache.
 pub(crate) struct PageCache {
-    /// Memory that may hold pages.
+    /// Memory for pages.
     bytes: u64,
-    /// Bytes of the drive.
+    /// Capacity of the drive.
     capacity: u64,
     buffered: bool,
-    /// Whether a flush ends at once, and nothing is made durable by it.
+    /// Whether a flush ends at once without making anything durable.
     ignores_flushes: bool,
     pages: Pages,
-    /// Since when anything has been dirty.
+    /// When the first of the dirty pages became dirty.
     dirty_since: Nanos,
-    /// Pages on their way to the drive.
+    /// Pages that are being written back.
     in_write_back: u64,
-    /// Whether everything dirty is to be written back, however little it is.
+    /// Whether to write back everything dirty, however little.
     draining: bool,
-    /// The error of writeback since the last flush, if any.
+    /// The last writeback error since the last flush, if any.
     failed: Option<Outcome>,
     is_polling: bool,
     /// By slot of the host.
     requests: Vec<Request>,
     cache_ios: Vec<Option<CacheIo>>,
-    /// Unused slots of the cache's own I/Os.
+    /// Free slots for the cache's own I/Os.
     free: Vec<u32>,
     writes: u32,
-    /// Parts of reads that wait for such a slot.
+    /// Parts of reads that wait for a free slot.
     reads: VecDeque<(u32, Range<u64>)>,
-    /// Writes that wait until less is dirty, by slot.
+    /// Slots of writes that wait until fewer pages are dirty.
     throttled: VecDeque<u32>,
-    /// I/Os that wait until nothing is dirty, by slot.
+    /// Slots of I/Os that wait until no page is dirty.
     waiting: VecDeque<u32>,
     copying: Timeline,
     events: EventQueue<Event>,
@@ -111,7 +111,7 @@ pub(crate) struct PageCache {
 }
 
 impl PageCache {
-    /// An empty cache in front of a drive of so many bytes that nothing is in flight in.
+    /// An empty cache in front of an idle drive.
     pub(crate) fn new(bytes: u64, capacity: u64) -> Self {
         Self {
             bytes,
@@ -137,17 +137,17 @@ impl PageCache {
         }
     }
 
-    /// The slot that an I/O of the host has at the drive when it goes past the cache.
+    /// The drive's slot for a host I/O that bypasses the cache.
     pub(crate) fn slot_at_drive(slot: Slot) -> Slot {
         Slot(CARRIERS + slot.0)
     }
 
-    /// Flushes do nothing from here on, or what they are for.
+    /// Makes flushes do nothing from now on, or their job again.
     pub(crate) fn set_ignores_flushes(&mut self, ignores: bool) {
         self.ignores_flushes = ignores;
     }
 
-    /// I/Os go through it from here on, or past it.
+    /// Makes I/Os go through the cache from now on, or bypass it.
     pub(crate) fn set_buffered(&mut self, buffered: bool) {
         self.buffered = buffered;
     }
@@ -165,11 +165,11 @@ impl PageCache {
     pub(crate) fn accept(&mut self, device: &mut CountingDevice, io: &Io, now: Nanos) {
         let slot = io.slot.0;
         self.requests[slot as usize] = Request { io: *io, parts: 0, outcome: Outcome::Done };
-        // What brings bytes has to get to where they are kept.
+        // I/O with bytes must reach the layer that keeps them.
         let buffered = self.buffered && !device.device().brings_bytes(io);
         match (io.op, buffered) {
             (Op::Read, true) => self.read(slot, now),
-            // Its own pages are written through, and the drive makes them durable.
+            // A durable write goes straight to the drive, which makes it durable.
             (Op::Write, true) if io.sync.is_some() && !self.ignores_flushes => {
                 let pages = self.pages_of(io);
                 self.pages.forget(pages.clone());
@@ -213,7 +213,7 @@ impl PageCache {
         self.advance(device, next);
     }
 
-    /// Makes everything durable and drops it; says when that is done. Nothing of the host's is in flight.
+    /// Makes everything durable, empties the cache, and returns when that is done. No host I/O may be in flight.
     pub(crate) fn make_cold(&mut self, device: &mut CountingDevice, now: Nanos) -> Nanos {
         let (mut now, mut none) = (now, Vec::new());
         device.announce_slots(CARRIERS);
@@ -233,7 +233,7 @@ impl PageCache {
         now
     }
 
-    /// Reads what is not there, and copies when all of it is.
+    /// Reads the missing pages, then copies all of them.
     fn read(&mut self, slot: u32, now: Nanos) {
         let pages = self.pages_of(&self.requests[slot as usize].io);
         let (mut missing, mut parts) = (pages.start..pages.start, 0);
@@ -265,7 +265,7 @@ impl PageCache {
         self.copy(slot, now);
     }
 
-    /// The I/O ends when its bytes are copied.
+    /// Ends an I/O once its bytes are copied.
     fn copy(&mut self, slot: u32, now: Nanos) {
         let bytes = u64::from(self.requests[slot as usize].io.length);
         let span = CALL + transfer_time(bytes, COPY_BYTES_PER_S);
@@ -280,13 +280,13 @@ impl PageCache {
         }
     }
 
-    /// Does whatever has become possible.
+    /// Starts everything that has become possible.
     fn advance(&mut self, device: &mut CountingDevice, now: Nanos) {
         while let Some(slot) = self.throttled.front().copied().filter(|slot| self.fits(*slot)) {
             self.throttled.pop_front();
             self.write(slot, now);
         }
-        // As many slots stay free as writeback may still need.
+        // Leave as many slots free as writeback may still need.
         while self.free.len() > (WRITES_MAX - self.writes) as usize {
             let Some((slot, pages)) = self.reads.pop_front() else { break };
             let io = self.io(Op::Read, &pages, DataClass::Zero);
@@ -301,7 +301,7 @@ impl PageCache {
         }
     }
 
-    /// Whether a write may become dirty: as long as that is no more than the limit, or nothing else is.
+    /// Whether a write may make pages dirty: if it stays within the limit, or nothing else is dirty.
     fn fits(&self, slot: u32) -> bool {
         let pages = self.pages_of(&self.requests[slot as usize].io);
         let dirty = self.pages.dirty() + self.in_write_back;
@@ -347,7 +347,7 @@ impl PageCache {
         }
     }
 
-    /// An I/O that has waited until nothing was dirty; a flush says what went wrong on the way.
+    /// Sends an I/O to the drive once nothing is dirty; a flush instead reports an error of writeback.
     fn pass_after(&mut self, device: &mut CountingDevice, slot: u32, now: Nanos) {
         let request = &mut self.requests[slot as usize];
         match self.failed.take_if(|_| request.io.op == Op::Flush) {
@@ -375,25 +375,25 @@ impl PageCache {
         io.offset / PAGE_BYTES..(io.offset + u64::from(io.length)).div_ceil(PAGE_BYTES)
     }
 
-    /// An I/O of whole pages; the last page of a drive may be cut short.
+    /// An I/O of whole pages, cut short at the end of the drive.
     fn io(&self, op: Op, pages: &Range<u64>, data: DataClass) -> Io {
         let offset = pages.start * PAGE_BYTES;
         let length = (pages.end * PAGE_BYTES).min(self.capacity) - offset;
         Io { op, offset, length: length as u32, data, ..NO_IO }
     }
 
-    /// So many percent of its memory, in pages.
+    /// A percentage of the memory, in pages.
     fn share(&self, percent: u64) -> u64 {
         self.bytes / 100 * percent / PAGE_BYTES
     }
 }
 
-/// Pages of a drive by their number. What is clean goes in the order of its last use when memory runs short;
-/// what is dirty stays.
+/// The cached pages of a drive, by number. If memory runs short, the least recently used clean page is
+/// dropped; dirty pages stay.
 pub(crate) struct Pages {
     clean: LruCache<u64, (), FxBuildHasher>,
     dirty: BTreeMap<u64, DataClass>,
-    /// How many there is memory for.
+    /// Number of pages that fit in memory.
     room: usize,
     /// Where writeback continues.
     cursor: u64,
@@ -405,12 +405,12 @@ impl Pages {
         Self { clean, dirty: BTreeMap::new(), room: room.max(1) as usize, cursor: 0 }
     }
 
-    /// Uses a page, and says whether it was there.
+    /// Marks a page as used; returns whether it is cached.
     pub(crate) fn touch(&mut self, page: u64) -> bool {
         self.clean.get(&page).is_some() || self.dirty.contains_key(&page)
     }
 
-    /// These pages were read.
+    /// Adds pages that were read.
     pub(crate) fn add_clean(&mut self, pages: Range<u64>) {
         for page in pages {
             if !self.dirty.contains_key(&page) {
@@ -420,7 +420,7 @@ impl Pages {
         self.make_room();
     }
 
-    /// These pages were written by a program.
+    /// Adds pages that a program wrote.
     pub(crate) fn add_dirty(&mut self, pages: Range<u64>, data: DataClass) {
         for page in pages {
             self.clean.pop(&page);
@@ -429,7 +429,7 @@ impl Pages {
         self.make_room();
     }
 
-    /// These pages hold nothing of use any more.
+    /// Drops pages, clean or dirty.
     pub(crate) fn forget(&mut self, pages: Range<u64>) {
         for page in pages {
             self.clean.pop(&page);
@@ -445,8 +445,7 @@ impl Pages {
         self.dirty.len() as u64
     }
 
-    /// The next adjacent pages, at most `most`, that are dirty with data of one class. They are clean from
-    /// now on.
+    /// Takes the next adjacent dirty pages with the same data class, at most `most`, and marks them clean.
     pub(crate) fn take_dirty(&mut self, most: u64) -> Option<(Range<u64>, DataClass)> {
         let next = self.dirty.range(self.cursor..).next().or_else(|| self.dirty.iter().next());
         let (first, data) = next.map(|(page, data)| (*page, *data))?;
@@ -468,10 +467,10 @@ impl Pages {
 /// A mechanism whose I/Os are counted when they end.
 pub(crate) struct CountingDevice {
     device: Box<dyn Device>,
-    /// What is in flight, by slot, and since when.
+    /// I/Os in flight, by slot, and when each one started.
     ios: Vec<(Io, Nanos)>,
     in_flight: u32,
-    /// Since when anything was in flight.
+    /// When the mechanism last became busy.
     busy_since: Nanos,
     counters: Counters,
 }
@@ -493,12 +492,12 @@ impl CountingDevice {
         &*self.device
     }
 
-    /// The mechanism, for everything but I/O.
+    /// The mechanism, for all calls other than I/O.
     pub(crate) fn device_mut(&mut self) -> &mut dyn Device {
         &mut *self.device
     }
 
-    /// What has reached it until now.
+    /// Counters of the I/O that has reached the mechanism by now.
     pub(crate) fn counters(&self, now: Nanos) -> Counters {
         let so_far = if self.in_flight > 0 { now.since(self.busy_since) } else { Nanos::ZERO };
         Counters { busy: self.counters.busy + so_far, ..self.counters }

@@ -1,17 +1,17 @@
-//! A simulated drive made of layers in virtual time.
+//! Simulated drives in virtual time.
 //!
-//! [`Spec`] reads what a user types after `sim:` and opens a [`SimDrive`], which the loop measures like any
-//! other drive. A drive is a flash drive ([`flash`]: link, firmware, write buffer, translation layer, chips),
-//! a hard disk ([`disk`]: link, firmware, caches, arm, platters) or a network volume ([`volume`]: link, I/O
-//! credits, store); any of them may have [`faults`], and what is buffered meets the page cache of a host
-//! first. Each layer answers one question: given what arrives when, when is it done. New and used drives
-//! differ only by their past, which the same layers make without time. The drives themselves are data:
-//! [`catalog`] lists the built-in ones, each parameter with its source, and [`generator`] draws any number of
-//! them at random, whose internals ([`truth`]) are the true values for an inference.
+//! [`Spec`] reads a target such as `sim:NAME?state=used` and opens a [`SimDrive`], which the run loop
+//! measures like any other drive. A drive is a *mechanism* with layers around it. A mechanism is a flash
+//! drive ([`flash`]: link, firmware, write buffer, FTL, chips), a hard disk ([`disk`]: link, firmware,
+//! caches, arm, platters) or a network volume ([`volume`]: link, I/O credits, store). The layers are
+//! [`faults`], [`situations`] and the host's page cache. Each layer answers one question: when does an I/O
+//! that arrives now end? The same code makes a used drive out of a new one, without time. Drives are data:
+//! [`catalog`] lists the built-in ones with a source for each parameter, and [`generator`] draws others at
+//! random. [`truth`] says what a measurement of a drive should find.
 //!
-//! This crate never reads a clock or the system, opens no file, and knows no statistics. A drive holds
-//! written bytes only when it is asked to, except for stamped sectors, which it always reads back. All its
-//! randomness comes from fixed seeds, so that the same I/Os always end at the same times.
+//! This crate never reads a clock or the system, opens no file, and does no statistics. A drive keeps written
+//! bytes only on request, except for stamped sectors, which it always keeps. All randomness comes from fixed
+//! seeds, so that equal I/Os always end at equal times.
 
 mod catalog;
 mod device;

@@ -1,6 +1,6 @@
-//! Facts of a simulated drive: what a machine with such a drive would show of it, of the layers above it and
-//! of other I/O. What no machine could know stays hidden: a counterfeit reports the capacity that it
-//! pretends, a drive-managed shingled disk does not say that it is one, and nothing shows the internals.
+//! What a machine would report about a simulated drive, the layers above it and other I/O. What no machine
+//! could know stays hidden: a counterfeit drive reports its pretended capacity, a drive-managed shingled disk
+//! does not identify itself, and no internals show.
 
 use likenew_core::facts::drive::Drive;
 use likenew_core::facts::{
@@ -19,15 +19,15 @@ use crate::truth::trims_nothing;
 use crate::wording;
 use crate::wording::{LINK_WITHOUT_STANDARD, NOT_REPORTED, ORIGIN};
 
-/// The drive itself is called so wherever it is spoken of.
+/// The name of the drive's own layer.
 const DRIVE: &str = "drive";
 
-/// Something that the drive reports.
+/// A fact that the drive reports.
 pub(crate) fn fact<T>(value: T) -> Fact<T> {
     Fact::new(value, ORIGIN)
 }
 
-/// The same, if the drive reports it.
+/// A fact that the drive may report.
 pub(crate) fn reported<T>(value: Option<T>) -> Fact<T> {
     Fact::from_option(value, NOT_REPORTED, ORIGIN)
 }
@@ -36,11 +36,11 @@ fn unknown<T>(reason: &str) -> Fact<T> {
     Fact::unknown(reason, ORIGIN)
 }
 
-/// What stays as it is while the drive is open. `own` is the drive as its file has it, `model` the same in
-/// its situations.
+/// Facts that do not change while the drive is open. In this module, `own` is the drive's model as in its
+/// file, and `model` the same with its situations.
 pub(crate) struct StaticFacts {
     pub(crate) facts: Facts,
-    /// How long ago the oldest of its data was written when it was opened.
+    /// Age of the oldest data when the drive was opened.
     pub(crate) age: Nanos,
 }
 
@@ -69,7 +69,7 @@ fn machine(model: &Model) -> Machine {
     }
 }
 
-/// What is in use is known where it was said how much of the addresses holds data.
+/// Used space is known only if the target specifies how much of the drive holds data.
 fn file_system(spec: &Spec, model: &Model) -> FileSystem {
     let is_known = spec.fill.is_some() || spec.deleted > 0.0 || spec.state == crate::State::New;
     let used = is_known.then(|| (model.capacity_bytes as f64 * spec.in_use()) as u64);
@@ -99,7 +99,7 @@ fn file_system(spec: &Spec, model: &Model) -> FileSystem {
     }
 }
 
-/// The whole drive as one file; how old it is follows when it is asked for.
+/// The whole drive as one file. Its age is added when facts are requested.
 fn files(model: &Model) -> Files {
     let pieces = model.situations.fragment_bytes.map_or(1, |bytes| model.capacity_bytes.div_ceil(bytes));
     let mib = model.capacity_bytes as f64 / f64::from(1 << 20);
@@ -114,12 +114,12 @@ fn files(model: &Model) -> Files {
     }
 }
 
-/// The link that the drive is connected to, and the drive's own.
+/// The present link of the drive, and the drive's own.
 fn link(own: &Model, model: &Model) -> Link {
     let parameters = model.mechanism.link();
     let queue_depth = fact(parameters.command_slots.into());
     let Some(now) = model.situations.link.or(own.link_standard) else {
-        // What has no name carries what it carries.
+        // For a link without a standard, only the queue depth is known.
         return Link { bus: unknown(LINK_WITHOUT_STANDARD), queue_depth, ..Link::default() };
     };
     let best = best(now, own.link_standard);
@@ -134,8 +134,8 @@ fn link(own: &Model, model: &Model) -> Link {
     }
 }
 
-/// What drive and port could do together. A bridge of USB hides the drive's own link, and is of 5 Gb/s at
-/// least (assumed) unless the drive itself is one of USB 2.0.
+/// The best link that drive and port support. A USB bridge hides the drive's own link. It supports 5 Gb/s at
+/// least (assumed), unless the drive itself has USB 2.0.
 fn best(now: LinkStandard, own: Option<LinkStandard>) -> LinkStandard {
     match own {
         Some(own) if own.bus == now.bus => own,
@@ -168,12 +168,12 @@ fn hop(name: &str, kind: &str, now: LinkStandard, best: LinkStandard) -> Hop {
     }
 }
 
-/// Drives warn below this (usual for NVMe).
+/// Remaining spare, in percent, below which drives warn (usual for NVMe).
 const SPARE_THRESHOLD_PERCENT: f64 = 10.0;
-/// Bytes of a slow region per pending sector; half as many sectors were reallocated. Assumed.
+/// Bytes of a slow region per pending sector. Half as many sectors were reallocated. Assumed.
 const BYTES_PER_PENDING_SECTOR: u64 = 64 << 20;
 
-/// Everything but what changes.
+/// The facts of the drive that do not change.
 fn drive(own: &Model, model: &Model, trim_path: &TrimPath) -> Drive {
     let bus = model.situations.link.or(own.link_standard).map(|link| link.bus);
     let mut drive = Drive {
@@ -220,7 +220,7 @@ fn identity(model: &Model, trim_path: &TrimPath) -> Identity {
     }
 }
 
-/// Whether host and drive save power, in the words of the bus.
+/// Power saving of host and drive, in the terms of the bus.
 fn power(model: &Model, bus: Option<Bus>) -> Power {
     let wake = model.situations.wake;
     let word = |saves: &str, does_not: &str| fact(if wake.is_some() { saves } else { does_not }.to_owned());
@@ -236,7 +236,7 @@ fn power(model: &Model, bus: Option<Bus>) -> Power {
     }
 }
 
-/// Host memory that its mapping table has, of drives that can use some.
+/// The host memory buffer for the mapping table, on drives that can use one.
 fn host_memory(own: &Model, model: &Model) -> Option<HostMemory> {
     let (Mechanism::Flash(before), Mechanism::Flash(now)) = (&own.mechanism, &model.mechanism) else {
         return None;
@@ -251,7 +251,7 @@ fn host_memory(own: &Model, model: &Model) -> Option<HostMemory> {
     })
 }
 
-/// Why a drive's own data cannot be read, if so.
+/// Why the drive's health data cannot be read, if so.
 fn mute(model: &Model, bus: Option<Bus>) -> Option<&'static str> {
     match (&model.mechanism, bus) {
         (Mechanism::Volume(_), _) => Some(wording::VOLUME_WITHOUT_HEALTH),
@@ -290,14 +290,14 @@ fn health(model: &Model, bus: Option<Bus>) -> Health {
     }
 }
 
-/// Of the ranges of a disk that are read with retries or not at all.
+/// Pending sectors of a disk, from the ranges that need retries or cannot be read.
 fn pending_sectors(model: &Model) -> u64 {
     let faults = model.faults.iter();
     let ranges = faults.flat_map(|faults| faults.slow.iter().chain(&faults.unreadable));
     ranges.map(|range| (range.end - range.start).div_ceil(BYTES_PER_PENDING_SECTOR)).sum()
 }
 
-/// The drive's own counters that do not change during a run; the others are read when they are asked for.
+/// The drive's counters that stay constant during a run. The others are read on request.
 fn counts(model: &Model, bus: Option<Bus>) -> Counts {
     let mut counts = Counts::default();
     if mute(model, bus).is_some() {
@@ -318,18 +318,18 @@ fn counts(model: &Model, bus: Option<Bus>) -> Counts {
     counts
 }
 
-/// Start of a partition that is not shifted: usual since Advanced Format.
+/// Start of a partition that is not shifted; usual since Advanced Format.
 const PARTITION_BYTES: u64 = 1 << 20;
-/// The most that one TRIM covers (Linux: `discard_max_bytes` of SATA and NVMe drives is 2 GiB and more).
+/// The most bytes per TRIM (Linux: `discard_max_bytes` of SATA and NVMe drives is 2 GiB and more).
 const DISCARD_BYTES_MAX: u64 = 2 << 30;
 
-/// From the top.
+/// The layers, from top to bottom.
 fn layers(spec: &Spec, own: &Model, model: &Model, trim_path: &TrimPath) -> Vec<Layer> {
     let below = bottom_up(spec, own, model, trim_path);
     let mut layers: Vec<Layer> = Vec::new();
     for layer in below {
         let on = layers.last().map(|below| below.name.clone());
-        // A layer passes on no more than the one below it takes.
+        // A layer cannot take TRIM if the one below does not.
         let blocked = layers.last().is_some_and(|below| below.takes_trim.value() == Some(&false));
         let layer = Layer { on: on.into_iter().collect(), ..layer };
         layers.push(if blocked { without_trim(layer) } else { layer });
@@ -392,7 +392,7 @@ fn without_trim(layer: Layer) -> Layer {
     Layer { takes_trim: fact(false), discard_bytes_max: fact(0), ..layer }
 }
 
-/// What is between the host and the drive itself.
+/// A layer between the host and the drive.
 fn middle_layer(model: &Model, announced: &probe::Layer) -> Layer {
     let layer = Layer {
         name: announced.kind.clone(),
@@ -404,11 +404,11 @@ fn middle_layer(model: &Model, announced: &probe::Layer) -> Layer {
     if announced.passes == Some(false) { without_trim(layer) } else { layer }
 }
 
-/// The drive as a device of the kernel.
+/// The drive as a block device of the kernel.
 fn bottom(spec: &Spec, own: &Model, model: &Model, announced: &probe::Layer) -> Layer {
     let bus = model.situations.link.or(own.link_standard).map(|link| link.bus);
     let (kind, write_cache, rotates) = match &model.mechanism {
-        // A hypervisor announces its cache as a disk's own.
+        // A hypervisor presents its cache as the disk's own.
         _ if model.situations.hypervisor_cache.is_some() => (LayerKind::VirtualDisk, true, false),
         Mechanism::Volume(_) => (LayerKind::VirtualDisk, false, false),
         Mechanism::Disk(disk) => (LayerKind::Disk, with_cache(spec, *disk).write_cache_bytes > 0, true),
@@ -432,7 +432,7 @@ fn bottom(spec: &Spec, own: &Model, model: &Model, announced: &probe::Layer) -> 
     }
 }
 
-/// Flash hides its mapping unit.
+/// Bytes of a physical block. Flash does not report its mapping unit.
 fn physical_block_bytes(model: &Model) -> u64 {
     let sector = u64::from(model.sector_bytes);
     match &model.mechanism {

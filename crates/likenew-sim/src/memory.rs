@@ -1,4 +1,4 @@
-//! Large tables: memory for them, and hints to the processor. They save time, and change no result.
+//! Memory for large tables, and prefetch hints. They save time and change no result.
 
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
@@ -9,11 +9,11 @@ use memmap2::{Advice, MmapMut};
 use serde::de::{Error as _, SeqAccess, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Tells the processor that an entry is needed soon, so that it waits for memory while something else is done. An index
-/// behind the end is none.
+/// Hints that an entry is needed soon, so that its memory access overlaps with other work. Ignores an index
+/// beyond the end.
 #[inline(always)]
 pub fn prefetch<T>(table: &[T], index: usize) {
-    // Stable Rust offers it for x86-64 alone.
+    // Stable Rust can prefetch on x86-64 only.
     #[cfg(target_arch = "x86_64")]
     if let Some(entry) = table.get(index) {
         safe_arch::prefetch_t0(entry);
@@ -22,21 +22,21 @@ pub fn prefetch<T>(table: &[T], index: usize) {
     let _ = (table, index);
 }
 
-/// A table of many entries, zero at first. Pages of the machine's memory that nothing was written to take none.
+/// A large table that starts as zeros. Memory pages that were never written take up none.
 pub struct Table<T> {
     mapping: MmapMut,
     entry: PhantomData<T>,
 }
 
-/// Bytes from which the tables of a drive take large pages. Chosen: below that the caches of a processor hold what addresses need,
-/// and large pages would cost memory for nothing.
+/// Table size from which large memory pages are used. Chosen: below that, processor caches hold the page
+/// table, and large pages would only waste memory.
 const LARGE_PAGES_BYTES_MIN: usize = 64 << 20;
 
 impl<T: Pod> Table<T> {
-    /// A table of so many zeros.
+    /// A table of `length` zeros.
     ///
     /// # Panics
-    /// The system has no room for the addresses, as an allocation of that size.
+    /// The system has no address space for it, as with an allocation of that size.
     pub fn zeroed(length: usize) -> Self {
         Self::map(length).expect("the memory that a drive needs was checked")
     }
@@ -46,8 +46,8 @@ impl<T: Pod> Table<T> {
         Ok(Self { mapping: MmapMut::map_anon(bytes)?, entry: PhantomData })
     }
 
-    /// Nearly all entries will be used, so that large pages of memory waste none: a random access then waits once for memory, and
-    /// not a second time to learn where the entry is. A system that has none costs only time.
+    /// Uses large memory pages, for a table whose entries will nearly all be used. A random access then misses
+    /// memory once instead of also for its address translation. On a system without large pages this has no effect.
     pub fn use_large_pages(&self) {
         if self.mapping.len() >= LARGE_PAGES_BYTES_MIN {
             let _ = self.mapping.advise(Advice::HugePage);
@@ -55,10 +55,10 @@ impl<T: Pod> Table<T> {
     }
 }
 
-/// Whether the system gives this process room for pieces of so many bytes.
+/// Checks that the system can give this process pieces of memory of these sizes.
 ///
 /// # Errors
-/// The system's, for example because of a limit.
+/// The system's error, such as because of a limit.
 pub(crate) fn reserve(pieces: &[u64]) -> io::Result<()> {
     let map =
         |bytes: &u64| MmapMut::map_anon(usize::try_from(*bytes).map_err(|_| io::ErrorKind::OutOfMemory)?);
@@ -81,7 +81,7 @@ impl<T: Pod> DerefMut for Table<T> {
     }
 }
 
-/// As a list of its entries.
+/// Serializes as a list of entries.
 impl<T: Pod + Serialize> Serialize for Table<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(self.iter())
@@ -94,10 +94,10 @@ impl<'de, T: Pod + Deserialize<'de>> Deserialize<'de> for Table<T> {
     }
 }
 
-/// What serde calls a table in its errors.
+/// The name of a table in serde's errors.
 const TABLE: &str = "sized list";
 
-/// Fills a table entry by entry, so that a large one is in memory once.
+/// Deserializes a table entry by entry, so that a large table is in memory only once.
 struct TableVisitor<T>(PhantomData<T>);
 
 impl<'de, T: Pod + Deserialize<'de>> Visitor<'de> for TableVisitor<T> {
@@ -130,7 +130,7 @@ mod tests {
         assert_eq!(bytes, postcard::to_stdvec(&table.to_vec()).unwrap());
         let again: Table<u32> = postcard::from_bytes(&bytes).unwrap();
         assert_eq!(again[..], table[..]);
-        // A length beyond the data, and beyond any memory.
+        // A length that exceeds the data, and any memory.
         assert!(postcard::from_bytes::<Table<u32>>(&bytes[..900]).is_err());
         let boundless = postcard::to_stdvec(&(u64::MAX >> 3)).unwrap();
         assert!(postcard::from_bytes::<Table<u32>>(&boundless).is_err());

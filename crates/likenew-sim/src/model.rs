@@ -1,4 +1,4 @@
-//! A drive model as its file describes it: identity, advertised figures and the parameters of its mechanism.
+//! A drive model as its TOML file describes it: identity, advertised speeds and the parameters of its mechanism.
 
 mod disk;
 mod faults;
@@ -24,7 +24,7 @@ use crate::wording::Domain;
 
 pub use flash::Layer;
 
-/// Rated or reviewed figures of a new drive; never used by the simulation.
+/// Rated or reviewed speeds of a new drive. The simulation never uses them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RatedSpeeds {
     /// Sequential read, bytes per second.
@@ -37,19 +37,19 @@ pub struct RatedSpeeds {
     pub random_write_iops: Option<u64>,
 }
 
-/// The mechanism of a drive.
+/// How a drive stores data, with all parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Mechanism {
     /// Flash chips.
     Flash(FlashModel),
-    /// Platters.
+    /// Rotating platters.
     Disk(DiskParameters),
     /// A network volume.
     Volume(VolumeParameters),
 }
 
 impl Mechanism {
-    /// Its kind, as files spell it in `kind`.
+    /// The value of `kind` in files.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Flash(_) => KINDS[0],
@@ -58,7 +58,7 @@ impl Mechanism {
         }
     }
 
-    /// The link between it and the host.
+    /// The link to the host.
     pub fn link(&self) -> LinkParameters {
         match self {
             Self::Flash(flash) => flash.parameters.link,
@@ -75,7 +75,7 @@ impl Mechanism {
         }
     }
 
-    /// The part of its mapping cache that is in host memory, if it can be.
+    /// The part of its mapping cache that may lie in host memory.
     pub fn host_share(&self) -> Option<HostShare> {
         match self {
             Self::Flash(flash) => flash.parameters.map_cache?.host,
@@ -83,22 +83,22 @@ impl Mechanism {
         }
     }
 
-    /// Whether its speed depends on how far data compresses.
+    /// Whether its speed depends on how well data compresses.
     pub fn compresses(&self) -> bool {
         matches!(self, Self::Flash(flash) if matches!(flash.layer, Layer::Compressing(_)))
     }
 
-    /// Whether TRIM can be switched on and off: a disk has none.
+    /// Whether its TRIM can be switched on and off; disks have none.
     pub fn can_trim(&self) -> bool {
         !matches!(self, Self::Disk(_))
     }
 
-    /// Whether old data is read more slowly.
+    /// Whether old data reads more slowly.
     pub fn ages(&self) -> bool {
         matches!(self, Self::Flash(flash) if flash.parameters.aging.is_some())
     }
 
-    /// Whether it caches writes in a way that the host can switch off.
+    /// Whether it has a write cache that the host can switch off.
     pub fn can_switch_write_cache(&self) -> bool {
         match self {
             Self::Flash(_) | Self::Volume(_) => false,
@@ -112,29 +112,29 @@ impl Mechanism {
 pub struct Model {
     /// Maker and model.
     pub model: String,
-    /// Such as `50 nm MLC flash`.
+    /// The technology, such as `50 nm MLC flash`.
     pub technology: String,
     /// Bytes that the host can address.
     pub capacity_bytes: u64,
-    /// Smallest unit of address.
+    /// The smallest addressable unit.
     pub sector_bytes: u32,
-    /// How a drive that was sold identifies itself.
+    /// The models that a real drive of this kind reports.
     pub reported_models: Option<ReportedModels>,
-    /// Its published figures.
+    /// Published speeds.
     pub advertised: RatedSpeeds,
     /// Its mechanism.
     pub mechanism: Mechanism,
-    /// The standard of its link, where that has a name.
+    /// The standard of its link, if it has a name.
     pub link_standard: Option<LinkStandard>,
-    /// Its faults.
+    /// Its faults, if any.
     pub faults: Option<DriveFaults>,
-    /// Its situations.
+    /// Situations in its file.
     pub situations: Situations,
-    /// Every value of the file with its source.
+    /// Every value of the file, with its source.
     pub sources: Vec<SourceEntry>,
 }
 
-/// The kinds of drives, in the order in which lists show them.
+/// The kinds of drives, in the order of lists.
 pub const KINDS: [&str; 3] = ["flash", "disk", "volume"];
 
 const SECOND_NS: u64 = 1_000_000_000;
@@ -148,14 +148,14 @@ struct Identity {
 }
 
 impl Identity {
-    /// The key and the bytes of a sector, for what has to be a multiple of it.
+    /// Key and size of a sector, for values that must be multiples of it.
     fn sector(&self) -> (&'static str, u64) {
         ("identity.sector_bytes", self.sector_bytes.into())
     }
 }
 
 impl Model {
-    /// Reads the text of a drive's file; `file` names it in messages.
+    /// Parses the text of a drive's file; `file` names it in messages.
     ///
     /// # Errors
     /// The text is not TOML, has an unknown or missing key, a value out of its range or without a source, or
@@ -169,7 +169,7 @@ impl Model {
         let advertised = root.table("advertised", read_advertised)?;
         let (link, link_standard) = root.table("link", read_link)?;
         let faults = root.table_or_none("faults", |section| faults::read(section, &identity))?;
-        // The mechanism is built for the real capacity.
+        // The mechanism of a counterfeit drive has the real capacity.
         let real_capacity_bytes = faults.as_ref().and_then(|faults| faults.real_capacity_bytes);
         let capacity_bytes = identity.capacity_bytes;
         let identity = Identity { capacity_bytes: real_capacity_bytes.unwrap_or(capacity_bytes), ..identity };
@@ -206,7 +206,7 @@ impl Model {
 }
 
 impl Model {
-    /// Where a value of the file comes from, by its key, such as `advertised.read_bytes_per_s`.
+    /// Value and source of a key, such as `advertised.read_bytes_per_s`.
     pub fn source(&self, key: &str) -> Option<&SourceEntry> {
         self.sources.iter().find(|sourced| sourced.key == key)
     }
@@ -253,33 +253,33 @@ fn span(section: &mut Section<'_>, key: &'static str) -> Result<Nanos, SimError>
     section.integer(key, 0..=10 * SECOND_NS).map(Nanos)
 }
 
-/// The parameters of a flash drive, and how much use makes it a used one.
+/// The parameters of a flash drive, and how much was written to a used one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FlashModel {
     /// The mechanism.
     pub parameters: FlashParameters,
-    /// How its flash is divided.
+    /// Its geometry.
     pub flash: FlashGeometry,
-    /// The translation layer.
+    /// Its translation layer.
     pub layer: Layer,
     /// Bytes of flash for user data and spare together.
     pub physical_bytes: u64,
-    /// A used drive was overwritten at random, without TRIM, for this share of what it holds.
+    /// Random overwrites without TRIM that make a drive used, as a share of its data.
     pub overwritten_share: f64,
 }
 
-/// Bytes by which a drive may differ from the entry, in parts of a thousand: makers round, and some hide a
-/// part of it (HPA); no two that were sold under one name are so alike.
+/// By how much a drive's capacity may differ from the catalog entry, in thousandths. Makers round, and some
+/// drives hide a part (HPA); no two capacities sold under one name are that close.
 const CAPACITY_PER_MILLE: u64 = 10;
-/// Models that a file may name.
+/// The most model patterns in a file.
 const PATTERNS_MAX: usize = 16;
 
-/// The models that a drive reports of itself.
+/// The models that drives of this kind report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReportedModels {
-    /// Patterns of models: `*` stands for any characters, `?` for one.
+    /// Patterns: `*` stands for any characters, `?` for one.
     pub patterns: Vec<String>,
-    /// A model name that was observed.
+    /// A model string that was observed.
     pub example: String,
 }
 
@@ -290,7 +290,7 @@ impl ReportedModels {
             patterns: section.line("models")?.split(',').map(|pattern| pattern.trim().to_owned()).collect(),
             example: section.line("example")?,
         };
-        // A pattern that begins with `*` would match other makers, too.
+        // A pattern that begins with `*` would match other makers.
         let is_open = |pattern: &String| pattern.chars().take_while(|c| !matches!(c, '*' | '?')).count() < 5;
         if reported_models.patterns.len() > PATTERNS_MAX || reported_models.patterns.iter().any(is_open) {
             return Err(section.error(FileError::Patterns { most: PATTERNS_MAX }));
@@ -301,17 +301,17 @@ impl ReportedModels {
         Ok(reported_models)
     }
 
-    /// Whether a drive of this model and size is one of these; `capacity_bytes` is what the entry has.
+    /// Whether a reported model and size match; `capacity_bytes` is the catalog entry's.
     pub fn is(&self, capacity_bytes: u64, model: &str, reported_bytes: u64) -> bool {
         let is_as_large =
             capacity_bytes.abs_diff(reported_bytes) <= capacity_bytes / 1000 * CAPACITY_PER_MILLE;
-        // What fills the 40 characters of ATA are blanks, and some tools join several.
+        // ATA pads model strings to 40 characters with blanks, and some tools join several.
         let model = model.split_whitespace().collect::<Vec<_>>().join(" ");
         is_as_large && self.patterns.iter().any(|pattern| is_like(pattern, &model))
     }
 }
 
-/// Whether a pattern matches a text, whatever the case of letters.
+/// Whether a pattern matches a text, ignoring case.
 fn is_like(pattern: &str, text: &str) -> bool {
     WildMatch::new_case_insensitive(pattern).matches(text)
 }

@@ -1,4 +1,5 @@
-//! From a spec to its model, its explanation and its drive.
+//! From a spec to its model, its explanation and its drive. Open this to see in which order the layers of a
+//! drive are put together.
 
 use std::io;
 use std::path::Path;
@@ -36,21 +37,21 @@ use crate::{explain, facts, situations, snapshot, state, wording};
 
 /// Where a drive comes from.
 struct Source {
-    /// The name of its file, for messages.
+    /// The file's name, for messages.
     file: String,
-    /// Its file.
+    /// The file's text.
     text: String,
-    /// What the file says.
+    /// The model in the file.
     model: Model,
-    /// Of a saved drive, the spec that it was made by, and what it held, still packed.
+    /// For a saved drive: the spec that it was made from, and its packed state.
     saved: Option<(String, Vec<u8>)>,
 }
 
 impl Spec {
-    /// The drive's file, and what a saved drive held.
+    /// Reads the drive's file, and the state of a saved drive.
     ///
     /// # Errors
-    /// A file cannot be read, or is not as it has to be.
+    /// A file cannot be read or is invalid.
     fn source(&self, read_file: impl Fn(&Path) -> io::Result<Vec<u8>>) -> Result<Source, SimError> {
         let source = |file: String, text: String| {
             Model::parse(&file, &text).map(|model| Source { file, text, model, saved: None })
@@ -78,7 +79,7 @@ impl Spec {
     /// The model in the drive's file. `read_file` reads a file that is not in the catalog.
     ///
     /// # Errors
-    /// The file cannot be read, or is not as it has to be.
+    /// The file cannot be read or is invalid.
     pub fn model(&self, read_file: impl Fn(&Path) -> io::Result<Vec<u8>>) -> Result<Model, SimError> {
         Ok(self.source(read_file)?.model)
     }
@@ -89,7 +90,7 @@ impl Spec {
     /// The same as for [`model`](Self::model).
     pub fn explain(&self, read_file: impl Fn(&Path) -> io::Result<Vec<u8>>) -> Result<Explanation, SimError> {
         let Source { model, saved, .. } = self.source(read_file)?;
-        // The past of a saved drive is described by the spec that it was made by.
+        // The spec that a saved drive was made from describes its history.
         let made = match saved {
             Some((spec, _)) => Self { text: self.text.clone(), ..Self::parse(&spec)? },
             None => {
@@ -101,18 +102,18 @@ impl Spec {
         Ok(Explanation { inside: inside(&made, &model), causes: causes(&made, &model), ..explanation })
     }
 
-    /// Makes the drive and puts it into its state, without its clock moving. Large used drives take seconds.
+    /// Makes the drive in its state, without advancing its clock. Large used drives take seconds.
     ///
     /// # Errors
-    /// The same as for [`model`](Self::model), or the drive has no write cache to switch.
+    /// The same as for [`model`](Self::model), or a setting has no effect on this drive.
     pub fn open(&self, read_file: impl Fn(&Path) -> io::Result<Vec<u8>>) -> Result<SimDrive, SimError> {
         self.open_unless(read_file, &|| false)
     }
 
-    /// The same, and asks now and then whether it is stopped.
+    /// Like [`open`](Self::open), but checks from time to time whether it should stop.
     ///
     /// # Errors
-    /// The same as for [`open`](Self::open), or it is stopped.
+    /// The same as for [`open`](Self::open), or it was stopped.
     pub fn open_unless(
         &self,
         read_file: impl Fn(&Path) -> io::Result<Vec<u8>>,
@@ -121,7 +122,7 @@ impl Spec {
         let Source { text, model, saved, file } = self.source(read_file)?;
         let Some((spec, state)) = saved else { return self.new_drive(&model, text, is_stopped) };
         let made = Self::parse(&spec)?;
-        // Where faults change bytes, the mechanism keeps them, too.
+        // Faults that change bytes can make the mechanism keep data, too.
         let keeps_data = made.data || faults(&made, &model).is_some();
         let most = snapshot::state_bytes_max(&model, keeps_data);
         let drive = snapshot::read_state(&state, most)
@@ -130,11 +131,11 @@ impl Spec {
         Ok(drive.with_name(&self.text))
     }
 
-    /// Makes the drive as [`open`](Self::open) does, with other values at some keys of its file, such as
-    /// `("nand.program_ns", "800000")`. Each value is checked as one of the file is, its range included.
+    /// Like [`open`](Self::open), but replaces values in the drive's file, such as `("nand.program_ns",
+    /// "800000")`. Each value is checked like one in the file, its range included.
     ///
     /// # Errors
-    /// The same as for [`open`](Self::open), the file has no such key, or the drive was saved and so is made already.
+    /// The same as for [`open`](Self::open), the file has no such key, or the drive is a saved one.
     pub fn open_with(
         &self,
         values: &[(&str, &str)],
@@ -146,10 +147,10 @@ impl Spec {
         self.new_drive(&model, text, &|| false)
     }
 
-    /// The name and the text of the drive's file, which is made for a generated drive.
+    /// Name and text of the drive's file; a generated drive's file is made here.
     ///
     /// # Errors
-    /// The file cannot be read or is not as it has to be, or the drive was saved and so is made already.
+    /// The file cannot be read or is invalid, or the drive is a saved one.
     pub fn text(
         &self,
         read_file: impl Fn(&Path) -> io::Result<Vec<u8>>,
@@ -161,7 +162,7 @@ impl Spec {
         Ok((file, text))
     }
 
-    /// Refuses settings that would have no effect on this drive.
+    /// Refuses settings that have no effect on this drive.
     fn check_settings(&self, model: &Model) -> Result<(), SimError> {
         model.check_situations(&self.situations).map_err(|error| self.refuse(error.into()))?;
         self.impossible(model).map_or(Ok(()), |error| Err(self.refuse(error)))
@@ -171,9 +172,9 @@ impl Spec {
         SimError::Spec { text: self.text.clone(), reason: reason.to_string() }
     }
 
-    /// Why a setting can do nothing on this drive, if one cannot.
+    /// Why a setting has no effect on this drive, if one has none.
     fn impossible(&self, model: &Model) -> Option<SettingError> {
-        // Every field is named, so that a new setting is not forgotten here. Those with `_` work on every
+        // Name every field, so that a new setting is not forgotten here. Fields with `_` apply to every
         // drive.
         let Self { text: _, drive: _, state: _, fill: _, deleted: _, trim, age: _, data: _, cache, .. } =
             self;
@@ -194,13 +195,13 @@ impl Spec {
         (self.types("age") && self.filled_share() == 0.0).then_some(SettingError::AgeWithoutData)
     }
 
-    /// Whether the user has typed this setting: a generated drive has settings of its own.
+    /// Whether the user typed this setting; generated drives have settings of their own.
     fn types(&self, key: &str) -> bool {
         let query = self.text.split_once('?').map_or("", |(_, query)| query);
         query.split('&').any(|setting| setting.split('=').next() == Some(key))
     }
 
-    /// A drive whose past is made.
+    /// Makes a drive with its history.
     fn new_drive(
         &self,
         model: &Model,
@@ -216,7 +217,7 @@ impl Spec {
 }
 
 impl Spec {
-    /// Refuses a drive for which this process gets no memory, before its tables are made.
+    /// Refuses a drive that needs more memory than the process can get, before its tables are made.
     fn check_memory(&self, model: &Model) -> Result<(), SimError> {
         let Mechanism::Flash(flash) = &model.mechanism else { return Ok(()) };
         let (user, physical) = match flash.layer {
@@ -232,9 +233,9 @@ impl Spec {
     }
 }
 
-/// A page of most drives, in bytes.
+/// Bytes per page on most drives.
 const PAGE_BYTES: u64 = 4096;
-/// Memory beside the two tables of pages, as a share of them. Measured: 0.3 on used drives of 80 GB and 1 TB.
+/// Memory besides the two mapping tables, as a share of theirs. Measured: 0.3 on used drives of 80 GB and 1 TB.
 const OTHER_MEMORY: f64 = 0.3;
 
 fn entry(name: &str) -> &'static Entry {
@@ -262,10 +263,10 @@ fn read_error(path: &Path) -> impl Fn(SnapshotError) -> SimError + '_ {
     move |reason| SimError::Snapshot { path: path.to_owned(), reason: reason.to_string() }
 }
 
-/// Makes the drive of a spec from its file, with the past in the spec, or as it was saved.
+/// Makes a drive from its spec and file, with the history in the spec or a saved state.
 ///
 /// # Errors
-/// The saved state is not of such a drive.
+/// The saved state does not fit the drive.
 fn make_drive(
     spec: &Spec,
     model: &Model,
@@ -282,7 +283,7 @@ fn make_drive(
     if let Some(faults) = &faults {
         device = with_neighbor(device, faults, model);
     }
-    // A mechanism that keeps no data remembers stamps at least.
+    // A mechanism that keeps no data still keeps stamped sectors.
     if !spec.data && !device.keeps_data() {
         device = Box::new(StampKeeper::new(device, trims));
     }
@@ -312,14 +313,14 @@ fn make_drive(
     Ok(drive.behind(model.situations.hypervisor_cache))
 }
 
-/// A mechanism that also serves another program, if that is one of the faults.
+/// Lets another program share the mechanism, if the faults include one.
 fn with_neighbor(mechanism: Box<dyn Device>, faults: &DriveFaults, model: &Model) -> Box<dyn Device> {
     let Some(neighbor) = faults.neighbor else { return mechanism };
     let capacity = faults.real_capacity_bytes.unwrap_or(model.capacity_bytes);
     Box::new(Neighbor::new(neighbor, mechanism, capacity))
 }
 
-/// What the drive reports of TRIM, and what is between it and the host.
+/// What the drive and the layers above it report about TRIM.
 fn trim_path(model: &Model, trims: bool) -> TrimPath {
     let layer = |kind: &str, passes, evidence: &str| TrimLayer {
         name: model.model.clone(),
@@ -348,7 +349,7 @@ fn trim_path(model: &Model, trims: bool) -> TrimPath {
     TrimPath { layers, immediate: None, rotates, medium_bytes: Some(model.capacity_bytes) }
 }
 
-/// The mechanism and the layers right around it.
+/// The mechanism with the layers directly around it.
 fn mechanism_with_situations(
     spec: &Spec,
     model: &Model,
@@ -364,7 +365,7 @@ fn mechanism_with_situations(
     Ok((situations::wrap_below(&model.situations, inner, capacity, from_snapshot.as_ref()), trims))
 }
 
-/// The mechanism without its faults, and whether TRIM does anything.
+/// The bare mechanism, and whether TRIM has an effect.
 fn mechanism(
     spec: &Spec,
     model: &Model,
@@ -398,7 +399,7 @@ fn mechanism(
     })
 }
 
-/// A flash drive around its translation layer, with its past or as it was saved.
+/// A flash drive with its FTL, either saved or with a history.
 fn flash_device(
     layer: Layer,
     parameters: FlashParameters,

@@ -1,4 +1,4 @@
-//! A simulated drive as the loop sees it: one lane, virtual time, data only where asked for or stamped.
+//! A simulated drive as the run loop sees it: one lane, virtual time, and data only if requested or stamped.
 
 mod probing;
 
@@ -21,29 +21,29 @@ use crate::situations::HypervisorCache;
 use crate::snapshot::{Header, VERSION};
 use crate::{snapshot, wording};
 
-/// A simulated drive. It keeps its state and its clock from one workload to the next.
+/// A simulated drive. It keeps its state and clock between workloads.
 pub struct SimDrive {
     identity: Identity,
     geometry: Geometry,
     device: CountingDevice,
-    /// The host's page cache, once something was buffered, or that of a hypervisor.
+    /// The page cache: the host's, once anything was buffered, or a hypervisor's.
     cache: Option<PageCache>,
-    /// Whether a hypervisor's memory is between it and everything that is done to it.
+    /// Whether the cache is a hypervisor's, which all I/O passes through.
     is_cached_below: bool,
-    /// Bytes of the host's memory for what is buffered.
+    /// Host memory for buffered data.
     host_bytes: u64,
-    /// What its layers report of TRIM.
+    /// What its layers report about TRIM.
     trim_path: TrimPath,
-    /// What a machine would show of it, if it shows anything.
+    /// What a machine would report about the drive, if anything.
     static_facts: Option<StaticFacts>,
-    /// The range without files of its owner.
+    /// The range without files.
     free: Range<u64>,
     now: Nanos,
-    /// The spec that it was made by, and its file.
+    /// The spec and file that it was made from.
     origin: Origin,
 }
 
-/// The origin of a drive.
+/// What a drive was made from.
 #[derive(Clone, Debug)]
 pub(crate) struct Origin {
     pub(crate) spec: String,
@@ -84,7 +84,7 @@ impl SimDrive {
         }
     }
 
-    /// As the disk of a virtual machine whose hypervisor caches like this.
+    /// Puts a hypervisor's cache in front of the drive.
     pub(crate) fn behind(mut self, hypervisor: Option<HypervisorCache>) -> Self {
         let Some(mode) = hypervisor.filter(|mode| *mode != HypervisorCache::Off) else { return self };
         let mut cache = PageCache::new(self.host_bytes, self.geometry.capacity);
@@ -99,31 +99,29 @@ impl SimDrive {
         self.trim_path.rotates == Some(true)
     }
 
-    /// Its counters.
     fn self_counts(&self) -> SelfCounts {
         self.device.device().self_counts(self.now)
     }
 
-    /// Leaves it alone for so long. Nothing of the host's is in flight.
+    /// Leaves the drive idle for a time. No I/O may be in flight.
     fn rest(&mut self, span: Nanos) {
         let mut done = Vec::new();
         self.wait(self.now + span, 0, &mut done);
         assert!(done.is_empty(), "nothing was in flight");
     }
 
-    /// The same drive under another name: one that was saved, as a user names it now.
+    /// Renames a saved drive to the name that the user gave.
     pub(crate) fn with_name(mut self, name: &str) -> Self {
         self.identity.name = name.to_owned();
         self.identity.facts.push(("saved as".to_owned(), self.origin.spec.clone()));
         self
     }
 
-    /// Saves the drive as it is, after everything that was written to it has reached its medium:
-    /// `sim:FILE.snapshot` is the same drive again, with a new clock and new counters. Caches and temperature
-    /// are not saved.
+    /// Saves the drive after all written data has reached its medium. Opening `sim:FILE.snapshot` gives the
+    /// same drive with a new clock and new counters. Caches and temperature are not saved.
     ///
     /// # Errors
-    /// It could not be written to `out`.
+    /// Writing to `out` failed.
     pub fn save(&mut self, out: impl Write) -> io::Result<()> {
         self.make_cold();
         self.now = self.device.device_mut().settle(self.now);
@@ -143,20 +141,20 @@ impl SimDrive {
         }
     }
 
-    /// The bytes of an I/O, in the slot that it has at the drive.
+    /// The buffer of an I/O, by its slot at the drive.
     fn data(&mut self, slot: Slot) -> &mut Vec<u8> {
         let slot = if self.cache.is_some() { PageCache::slot_at_drive(slot) } else { slot };
         self.device.device_mut().data(slot)
     }
 
-    /// Everything that the host still has is made durable and dropped, in the drive's time.
+    /// Makes everything in the page cache durable and empties the cache, in the drive's time.
     fn make_cold(&mut self) {
         if let Some(cache) = &mut self.cache {
             self.now = cache.make_cold(&mut self.device, self.now);
         }
     }
 
-    /// Lets time pass until something has ended, or until `until`.
+    /// Advances time until an I/O has ended, or until `until`.
     fn wait(&mut self, until: Nanos, in_flight: usize, done: &mut Vec<Completion>) {
         let (until, before) = (until.max(self.now), done.len());
         while let Some(next) = self.next_at().filter(|next| *next <= until) {
@@ -200,7 +198,7 @@ impl Drive for SimDrive {
         if access == Access::Buffered && self.cache.is_none() {
             self.cache = Some(PageCache::new(self.host_bytes, self.geometry.capacity));
         }
-        // A guest cannot drop what its host keeps.
+        // A guest cannot drop its host's cache.
         if cold && !self.is_cached_below {
             self.make_cold();
         }
@@ -212,12 +210,12 @@ impl Drive for SimDrive {
 
     fn counters(&mut self) -> Option<Counters> {
         self.static_facts.as_ref()?;
-        // What it counts is counted below the hypervisor, where no guest sees it.
+        // Counters lie below the hypervisor, where no guest can read them.
         if self.is_cached_below {
             return None;
         }
         let SelfCounts { neighbor_io, kernel, .. } = self.self_counts();
-        // A kernel counts what all of its programs do.
+        // The kernel counts the I/O of all programs.
         let io_time = neighbor_io.io_time.or(Some(Nanos::ZERO));
         let neighbor_io = Counters {
             discards: Some(0),
@@ -230,8 +228,7 @@ impl Drive for SimDrive {
         Some(self.device.counters(self.now).plus(&neighbor_io))
     }
 
-    /// Opens the single lane, at whatever depth is needed: I/Os beyond the command slots of the drive's link wait in
-    /// the host.
+    /// Opens the single lane at any depth. I/Os beyond the link's command slots wait in the host.
     fn lanes<'a>(&'a mut self, need: &LaneRequirements) -> Result<Vec<Lane<'a>>, TargetError> {
         if need.lanes != 1 {
             return Err(TargetError::Unsuitable(wording::several_lanes(&self.identity.name, need.lanes)));
@@ -255,8 +252,8 @@ impl Drive for SimDrive {
         probing::probe(self, probe)
     }
 
-    /// Bytes written, programmed and erased since the drive was opened: the making of its state does not count. Free
-    /// blocks are those of now. A disk has neither erasures nor free blocks.
+    /// Bytes written and programmed, and erases, since the drive was opened; making its state does not count.
+    /// Free blocks are the present ones. A disk has neither erases nor free blocks.
     fn flash_counters(&self) -> Option<FlashCounters> {
         Some(self.device.device().flash_counters())
     }
@@ -265,13 +262,13 @@ impl Drive for SimDrive {
 /// The lane of a simulated drive.
 struct SimLane<'a> {
     drive: &'a mut SimDrive,
-    /// By slot.
+    /// By slot: whether an I/O is in flight.
     in_flight: Vec<bool>,
     in_flight_count: usize,
-    /// By slot; empty until it is asked for.
+    /// By slot; empty before first use.
     buffers: Vec<Vec<u8>>,
     length_max: usize,
-    /// The I/Os in flight, by slot, where they bring bytes.
+    /// I/Os in flight that have bytes, by slot.
     ios: Vec<Io>,
 }
 
@@ -341,7 +338,7 @@ impl Target for SimLane<'_> {
 }
 
 impl Drop for SimLane<'_> {
-    /// What is in flight still ends, in the drive's time.
+    /// Waits for I/Os in flight, in the drive's time.
     fn drop(&mut self) {
         let mut done = Vec::new();
         while self.in_flight_count > 0 && !std::thread::panicking() {
@@ -351,7 +348,7 @@ impl Drop for SimLane<'_> {
     }
 }
 
-/// A slot's buffer, which exists from its first use on.
+/// A slot's buffer, allocated at its first use.
 fn room(buffer: &mut Vec<u8>, length: usize) -> &mut [u8] {
     if buffer.is_empty() {
         *buffer = vec![0; length];
@@ -359,7 +356,7 @@ fn room(buffer: &mut Vec<u8>, length: usize) -> &mut [u8] {
     buffer
 }
 
-/// The caller of a lane keeps to its geometry.
+/// Asserts that an I/O respects the lane's geometry.
 fn check(io: &Io, geometry: &Geometry) {
     let block = u64::from(geometry.block);
     let length = u64::from(io.length);

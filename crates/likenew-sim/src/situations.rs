@@ -1,11 +1,10 @@
-//! Situations that make a healthy drive slow: each is a small layer or a change of parameters, at work by
-//! mechanism and in virtual time, which any drive may have by its file (`[situations]`) or by a setting of
-//! its target (`?link=sata3g&wake=2ms`).
+//! Situations that make a healthy drive slow. Each is a small layer or a change of parameters. It comes from
+//! the drive's file (`[situations]`) or a setting of the target (`?link=sata3g&wake=2ms`).
 //!
-//! Several can be combined. From the host to the medium: pieces of a fragmented file, encryption, a partition
-//! that is shifted, the drive's faults, I/O of another program, a hidden cache, a damaged link, power saving,
-//! a restored volume, an array that rebuilds itself, and the drive itself with its link, firmware, host
-//! memory and wear.
+//! Situations can be combined. Those above the drive's faults are, from the host down: file fragments,
+//! encryption, a misaligned partition. Those below are: I/O of another program, a hidden cache, a damaged
+//! link, power saving, a restored volume, a rebuilding array. Most others change the drive itself: its link,
+//! firmware, host memory and wear.
 
 pub mod hooks;
 pub mod link_standard;
@@ -34,47 +33,47 @@ use wording::SETTINGS;
 
 pub(crate) use wording::{FIRMWARE_WARNING, known_settings};
 
-/// The situations of a drive; none by default.
+/// The situations of a drive; by default none.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Situations {
-    /// The link that the drive is connected by, where that is not its own.
+    /// The link that the drive is connected by, if not its own.
     pub link: Option<LinkStandard>,
-    /// Encryption above it.
+    /// Encryption above the drive.
     pub crypt: Option<CryptParameters>,
-    /// Bytes by which the addresses are shifted.
+    /// Bytes by which a partition shifts all addresses.
     pub shift_bytes: Option<u64>,
-    /// Its power saving.
+    /// Power saving of the drive or its link.
     pub wake: Option<WakeParameters>,
-    /// Bytes of host memory that are offered for its mapping table.
+    /// Host memory offered for its mapping table, in bytes.
     pub host_memory_bytes: Option<u64>,
-    /// Whether it is a volume that was just made from a snapshot.
+    /// Whether it is a volume newly restored from a snapshot.
     pub from_snapshot: Option<bool>,
-    /// Bytes of the pieces of the fragmented file.
+    /// Fragment size of the tested file, in bytes.
     pub fragment_bytes: Option<u64>,
-    /// Share of the rated life that is used.
+    /// Share of the rated life that is used up.
     pub wear: Option<f64>,
-    /// Share of the addresses in the slow region.
+    /// Share of a disk's addresses in the slow region.
     pub weak: Option<f64>,
-    /// One of so many commands is damaged on its link.
+    /// One command out of this many is damaged on the link.
     pub damaged_every_ios: Option<u64>,
     /// When its firmware stalls.
     pub firmware: Option<StallParameters>,
-    /// Bytes of a hidden cache in front of it.
+    /// Bytes of a hidden cache in front of the drive.
     pub read_cache_bytes: Option<u64>,
-    /// Bytes a second that an array reads of it to rebuild its other member.
+    /// Rate at which an array reads the drive to rebuild another member, in bytes per second.
     pub array_bytes_per_s: Option<u64>,
-    /// How a hypervisor caches it for a virtual machine that it is a disk of.
+    /// How a hypervisor caches the drive, if it is the disk of a virtual machine.
     pub hypervisor_cache: Option<HypervisorCache>,
 }
 
-/// How a hypervisor caches a virtual disk in its host's memory (the modes of QEMU's `cache=`).
+/// How a hypervisor caches a virtual disk in the host's memory (the modes of QEMU's `cache=`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HypervisorCache {
-    /// Not at all: a guest's flush is the drive's.
+    /// Not at all: a guest's flush reaches the drive.
     Off,
     /// Writes end in the host's memory, and a flush makes them durable.
     WriteBack,
-    /// The same, and flushes do nothing.
+    /// Writes end in the host's memory, and flushes do nothing.
     Unsafe,
 }
 
@@ -90,10 +89,10 @@ impl HypervisorCache {
 }
 
 impl Situations {
-    /// Takes a setting; `None` if it is none of these.
+    /// Applies a setting; `None` if the key is not a situation.
     ///
     /// # Errors
-    /// Its value is not what it takes.
+    /// The value is not valid for the key.
     pub(crate) fn set(&mut self, key: &str, value: &str) -> Option<Result<(), SettingError>> {
         let taken = match key {
             "link" => link(value).map(|link| self.link = Some(link)),
@@ -119,7 +118,7 @@ impl Situations {
         Some(taken)
     }
 
-    /// Reads the table `[situations]`, whose values are spelled as the settings are.
+    /// Reads the table `[situations]`, whose values are spelled like the settings.
     pub(crate) fn read(section: &mut Section<'_>) -> Result<Self, SimError> {
         let mut situations = Self::default();
         for setting in &SETTINGS {
@@ -136,7 +135,7 @@ impl Situations {
         Ok(situations)
     }
 
-    /// These, and of others what these leave open.
+    /// These situations, and those of `other` that are not set here.
     pub(crate) fn merge_with(&self, other: &Self) -> Self {
         Self {
             link: self.link.or(other.link),
@@ -156,7 +155,7 @@ impl Situations {
         }
     }
 
-    /// The situations for people, as name and value.
+    /// The situations as names and values for people.
     pub(crate) fn describe(&self) -> Vec<(&'static str, String)> {
         let described = [
             self.link.map(wording::link),
@@ -201,7 +200,7 @@ fn wake(text: &str) -> Result<WakeParameters, SettingError> {
     let (time, after) = text.split_once(',').map_or((text, None), |(time, after)| (time, Some(after)));
     let time = parse_duration(time).map_err(|_| bad())?;
     let after = after.map_or(Ok(SLEEP_AFTER), parse_duration).map_err(|_| bad())?;
-    // A drive that wakes up at once, or is never idle, does not sleep.
+    // Without a wake-up time, or a time until sleep, power saving would have no effect.
     let fits = Nanos::ZERO < time && time <= Nanos::from_secs(60);
     if !fits || after == Nanos::ZERO || after > Nanos::from_secs(3600) {
         return Err(bad());
@@ -255,56 +254,54 @@ fn truth(key: &str, text: &str) -> Result<bool, SettingError> {
     }
 }
 
-// A mirror whose second member is being rebuilt from this drive: reading the whole drive for that slows down
-// all other I/O.
+// A mirror that rebuilds its other member from this drive, which slows down all other I/O.
 //
-// Linux copies in windows, of which it asks in pieces of 64 KiB (`RESYNC_BLOCK_SIZE` of
-// drivers/md/raid1-10.c), as fast as the members allow, and slows down to `sync_speed_min` while other
-// programs use the array. Here the rate is what was set, at random moments and places (assumed: copying
-// sequentially would cost an arm less, and a copy that gives way costs less, too).
+// Linux copies in windows, in requests of 64 KiB (`RESYNC_BLOCK_SIZE` of drivers/md/raid1-10.c). It copies as
+// fast as the members allow, and slows down to `sync_speed_min` while other programs use the array. Here, the
+// copy runs at the configured rate, at random times and places (assumed: sequential copying would cost an arm
+// less, and so would a copy that yields).
 
-/// Bytes of one piece.
+/// Bytes per request.
 const PIECE_BYTES: u32 = 64 << 10;
-/// Its name in md.
+/// The name of a rebuild in md.
 pub(crate) const ARRAY_ACTION: &str = "recover";
 
-/// The copying, at so many bytes a second.
+/// The rebuild's I/O at this rate.
 pub(crate) fn rebuilding(bytes_per_s: u64) -> NeighborParameters {
     let ios_per_s = bytes_per_s.div_ceil(PIECE_BYTES.into()).min(u32::MAX.into()) as u32;
     NeighborParameters { ios_per_s, io_bytes: PIECE_BYTES, write_percent: 0 }
 }
 
-/// How often it stalls, unless set otherwise (assumed).
+/// Default interval between firmware stalls (assumed).
 pub(crate) const STALL_INTERVAL: Nanos = Nanos::from_secs(4);
 
-/// These faults, and that.
+/// Adds firmware stalls to a drive's faults.
 pub(crate) fn with_stalls(faults: Option<DriveFaults>, stall: StallParameters) -> DriveFaults {
     DriveFaults { stall: Some(stall), ..faults.unwrap_or_default() }
 }
 
-// Host memory in which a drive without its own DRAM keeps a part of its mapping table (NVMe's Host Memory
-// Buffer).
+// Host memory for part of the mapping table, on drives without their own DRAM (NVMe's Host Memory Buffer).
 
-/// The mapping cache of a drive that was granted so much host memory. Less than its minimum is not used at
-/// all (HMMIN of Identify Controller: NVM Express Base Specification 2.0).
+/// The mapping cache of a drive that was offered this much host memory. The drive uses none if it is less
+/// than the minimum (HMMIN of Identify Controller: NVM Express Base Specification 2.0).
 pub(crate) fn granted_cache(cache: MapCacheParameters, host: HostShare, offered: u64) -> MapCacheParameters {
     let given = if offered < host.bytes_least { 0 } else { offered.min(host.bytes) };
     MapCacheParameters { bytes: cache.bytes - host.bytes + given, ..cache }
 }
 
-/// How much host memory a mapping cache holds that was limited like that.
+/// Host memory in use by a mapping cache that was limited to `cut`.
 pub(crate) fn host_memory_used(cut: MapCacheParameters, own: MapCacheParameters, host: HostShare) -> u64 {
     cut.bytes + host.bytes - own.bytes
 }
 
-/// Where it begins, in percent of the addresses.
+/// Where the slow region of a disk begins, in percent of the addresses.
 const AT_PERCENT: u64 = 40;
-/// Retries after which a disk fails a read, one turn each (assumed: error recovery of a few tenths of a
+/// Retries after which a disk fails a read, one revolution each (assumed: error recovery of a few tenths of a
 /// second).
 const RETRIES_MAX: u32 = 40;
 
-/// The faults of a disk with this share of the addresses in a slow region. What its file says of retries
-/// applies to all of it.
+/// Adds a slow region with a share of the addresses to a disk's faults. Retries that its file specifies apply
+/// to the region, too.
 pub(crate) fn with_slow_region(
     faults: Option<DriveFaults>,
     disk: &DiskParameters,
@@ -322,8 +319,8 @@ pub(crate) fn with_slow_region(
     faults
 }
 
-/// The layers right around a mechanism of so many bytes: an array that reads it, a volume that is still
-/// fetched, sleep, a damaged link, a cache.
+/// Wraps a mechanism in the layers below the faults: a rebuilding array, a restored volume, power saving, a
+/// damaged link, a hidden cache.
 pub(crate) fn wrap_below(
     situations: &Situations,
     mut device: Box<dyn Device>,
@@ -348,7 +345,7 @@ pub(crate) fn wrap_below(
     device
 }
 
-/// The layers between the host and a drive of so many bytes: pieces of a file, encryption, a partition.
+/// Wraps a drive in the layers above the faults: file fragments, encryption, a misaligned partition.
 pub(crate) fn wrap_above(
     situations: &Situations,
     mut device: Box<dyn Device>,

@@ -1,7 +1,7 @@
-//! A drive's state as a file: what it is, its origin, and what its mechanism holds.
+//! Reads and writes a drive's state as a file.
 //!
-//! A file begins with a line of text, then the length of the header, the header, and the state, compressed and with a
-//! checksum. State is only read back by the version that wrote it.
+//! The file begins with a line of text, then the length of the header, the header, and the state, compressed
+//! with a checksum. Only the version that wrote a state reads it back.
 
 use std::io::{self, Read as _, Write};
 
@@ -12,40 +12,39 @@ use crate::model::{Mechanism, Model};
 use crate::situations::hooks::CHUNK_BYTES;
 
 const MAGIC: &[u8] = b"likenew drive snapshot\n";
-/// The time that compression takes is less than that of writing what it saves.
+/// Compression level. It takes less time than writing the bytes that it saves.
 const LEVEL: i32 = 1;
-/// Limit of a header: a drive's file has a few kilobytes.
+/// The longest header; a drive's file has a few kilobytes.
 const HEADER_BYTES_MAX: u32 = 1 << 24;
 
-/// No state is larger: two maps of the 244 million pages of 1 TB, 8 bytes each, are 4 GiB. A few packed bytes
-/// can be any number of others.
+/// The largest state: two mapping tables for the 244 million pages of 1 TB, 8 bytes per entry, take 4 GiB. A
+/// limit is needed because a few packed bytes can unpack to any size.
 const STATE_BYTES_MAX: u64 = 8 << 30;
-/// Bytes that any drive may need: queues, counters and lists that do not grow with it.
+/// Bytes that any drive may need for queues, counters and lists that do not grow with its size.
 const STATE_BYTES_LEAST: u64 = 1 << 20;
-/// What is kept of a flash page: the two maps' numbers, at most five bytes each, what a compressing map knows
-/// of its parts, and its share of the lists of its block.
+/// The most bytes per flash page: entries in both tables of at most five bytes each, what a compressing map
+/// knows about its parts, and its share of the block's list.
 const FLASH_PAGE_BYTES: u64 = 64;
-/// What is kept of a piece in the cache of a shingled disk: its place in a map and in a list, numbers of at
-/// most ten bytes.
+/// The most bytes per piece in a shingled disk's persistent cache: its entries in a table and in a list, with
+/// numbers of at most ten bytes.
 const PIECE_BYTES: u64 = 128;
 
-/// The description of a saved drive.
+/// What a snapshot says about its drive.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Header {
-    /// The version of likenew that saved it.
+    /// The likenew version that saved it.
     pub(crate) version: String,
-    /// The spec that the drive was made by.
+    /// The spec that the drive was made from.
     pub(crate) spec: String,
-    /// Its file.
+    /// The text of its file.
     pub(crate) text: String,
 }
 
-/// This version.
 pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// What the state of a drive of this model takes at most, with the bytes of its pages where it keeps those.
+/// The largest state of a drive of this model, written bytes included if it keeps data.
 pub(crate) fn state_bytes_max(model: &Model, keeps_data: bool) -> u64 {
-    // A sector that is kept has its number and its length beside it.
+    // Each kept sector also stores its number and length.
     let kept = |bytes: u64| if keeps_data { bytes.saturating_add(bytes / 512 * 16) } else { 0 };
     let most = match &model.mechanism {
         Mechanism::Flash(flash) => {
@@ -57,7 +56,7 @@ pub(crate) fn state_bytes_max(model: &Model, keeps_data: bool) -> u64 {
             let pieces = disk.shingles.map_or(0, |shingles| u64::from(shingles.map_entries));
             pieces.saturating_mul(PIECE_BYTES).saturating_add(kept(model.capacity_bytes))
         }
-        // What of a restored volume has been fetched, in chunks.
+        // Which chunks of a restored volume were fetched.
         Mechanism::Volume(_) => {
             (model.capacity_bytes / CHUNK_BYTES).saturating_mul(10).saturating_add(kept(model.capacity_bytes))
         }
@@ -77,10 +76,10 @@ pub(crate) fn write(header: &Header, state: &[u8], mut out: impl Write) -> io::R
     encoder.finish()?.flush()
 }
 
-/// The header of a snapshot and what follows it.
+/// Splits a snapshot into its header and what follows.
 ///
 /// # Errors
-/// What the bytes are instead.
+/// The bytes are no snapshot, or one of another version.
 pub(crate) fn read_header(bytes: &[u8]) -> Result<(Header, &[u8]), SnapshotError> {
     let rest = bytes.strip_prefix(MAGIC).ok_or(SnapshotError::NotSaved)?;
     let (length, rest) = rest.split_first_chunk().ok_or(SnapshotError::NotSaved)?;
@@ -89,7 +88,7 @@ pub(crate) fn read_header(bytes: &[u8]) -> Result<(Header, &[u8]), SnapshotError
         return Err(SnapshotError::NotSaved);
     }
     let (header, state) = rest.split_at_checked(length as usize).ok_or(SnapshotError::ShortHeader)?;
-    // The version comes first, so that it can be reported whatever follows it.
+    // The version comes first, so that any version can report it.
     let (version, _) = postcard::take_from_bytes::<String>(header).map_err(|_| SnapshotError::NotSaved)?;
     if version != VERSION {
         return Err(SnapshotError::OtherVersion { version, reader: VERSION });
@@ -98,10 +97,10 @@ pub(crate) fn read_header(bytes: &[u8]) -> Result<(Header, &[u8]), SnapshotError
     Ok((header, state))
 }
 
-/// The state that follows a header, of so many bytes at most: it is unpacked no further than that.
+/// Unpacks the state behind a header, up to `bytes_max`.
 ///
 /// # Errors
-/// It is incomplete, damaged or longer.
+/// The state is incomplete, damaged or longer.
 pub(crate) fn read_state(state: &[u8], bytes_max: u64) -> Result<Vec<u8>, SnapshotError> {
     let mut bytes = Vec::new();
     zstd::Decoder::new(state)

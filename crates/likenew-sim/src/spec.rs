@@ -1,4 +1,4 @@
-//! The simulated drive that a user names: `sim:NAME?state=used&fill=0.8&trim=off`, `sim:generated-17?…`, or
+//! Parses the target of a simulated drive: `sim:NAME?state=used&fill=0.8&trim=off`, `sim:generated-17?…`, or
 //! `sim:FILE.toml?…`.
 
 use std::ops::Range;
@@ -19,66 +19,65 @@ use crate::state::{DriveTreatment, State};
 use crate::wording::Domain;
 use crate::{generator, wording};
 
-/// A simulated drive and the state it is to be in.
+/// A simulated drive, and the state that it should be in.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spec {
-    /// As the user typed it.
+    /// The target as the user typed it.
     pub text: String,
-    /// Which drive.
+    /// Which drive it is.
     pub drive: SpecName,
-    /// Its past.
+    /// Its state: new or used.
     pub state: State,
-    /// The share of its addresses that hold data, `0 ..= 1`; if not said, none of a new drive and all of a used one.
+    /// Share of its addresses that hold data, `0 ..= 1`. Defaults to none on a new drive and all on a used one.
     pub fill: Option<f64>,
-    /// The share of its addresses, the last of those that hold data, whose files were deleted without TRIM.
+    /// Share of its addresses whose files were deleted without TRIM. They are the last of those that hold data.
     pub deleted: f64,
-    /// Whether TRIM works, if not as the drive itself has it.
+    /// Whether TRIM works, if not as in the drive's file.
     pub trim: Option<bool>,
-    /// How long ago its data was written.
+    /// Age of its data.
     pub age: Nanos,
-    /// Whether it holds the bytes that are written to it.
+    /// Whether it keeps the bytes that are written.
     pub data: bool,
-    /// Whether writes are cached, if not as the drive itself has it.
+    /// Whether writes are cached, if not as in the drive's file.
     pub cache: Option<bool>,
-    /// Bytes of the host's memory for what is buffered, if not as usual.
+    /// Host memory for buffered data in bytes, if not the default.
     pub memory: Option<u64>,
-    /// IOPS of another program, if not as the drive's own faults have it.
+    /// IOPS of another program, if not as in the drive's file.
     pub busy: Option<u32>,
-    /// One of so many I/Os takes long, if not as the drive's own faults have it.
+    /// One I/O out of this many is an outlier, if not as in the drive's file.
     pub outliers: Option<u64>,
-    /// The share of the link's rate that remains while it is throttled, if not as the drive's own faults have
-    /// it.
+    /// Share of the link's rate that is left while it throttles, if not as in the drive's file.
     pub throttle: Option<f64>,
-    /// Its situations, where they differ from those of the drive's own file.
+    /// Situations that differ from the drive's file.
     pub situations: Situations,
-    /// Whether the system reports facts about it.
+    /// Whether the system reports facts about the drive.
     pub facts: bool,
 }
 
 /// How a simulated drive is named.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SpecName {
-    /// A drive of the catalog.
+    /// A name in the catalog.
     Catalog(String),
-    /// The drive that is generated from this seed.
+    /// The seed of a generated drive.
     Generated(u64),
-    /// A file of the same form.
+    /// A file in the catalog's form.
     File(PathBuf),
-    /// A drive that was saved.
+    /// The file of a saved drive.
     Snapshot(PathBuf),
 }
 
-/// All settings of a target, each with an example, for people.
+/// All settings of a target with examples, for people.
 pub fn settings() -> String {
     wording::settings(&known_settings())
 }
 
 impl Spec {
-    /// Reads `sim:NAME`, `sim:FILE.toml` with settings after a question mark, or `sim:FILE.snapshot`.
+    /// Parses `sim:NAME` or `sim:FILE.toml`, with settings after a question mark, or `sim:FILE.snapshot`.
     ///
     /// # Errors
-    /// It does not start with `sim:`, the catalog has no such name, or a setting is unknown, repeated or out
-    /// of range; the error says what would be right.
+    /// The text does not start with `sim:`, the catalog has no such name, or a setting is unknown, repeated
+    /// or out of range. The error says what would be right.
     pub fn parse(text: &str) -> Result<Self, SimError> {
         let bad = |reason: SettingError| SimError::Spec { text: text.to_owned(), reason: reason.to_string() };
         let rest = text.strip_prefix("sim:").ok_or_else(|| bad(SettingError::NotSimulated))?;
@@ -138,9 +137,8 @@ impl Spec {
         Ok(spec)
     }
 
-    /// The same drive on its first day with the same data, deleted data that was never trimmed included
-    /// (flash that was never written would read too fast), and without any other setting; none of a saved
-    /// drive.
+    /// The same drive when new, with the same data and no other setting; `None` for a saved drive. Deleted
+    /// data that was not trimmed stays, since flash that was never written would read too fast.
     pub fn as_new(&self) -> Option<Self> {
         let (name, _) = self.text.split_once('?').unwrap_or((&self.text, ""));
         let is_saved = matches!(self.drive, SpecName::Snapshot(_));
@@ -149,25 +147,25 @@ impl Spec {
         (!is_saved).then(|| Self::parse(&text).expect("a name that was read is read again"))
     }
 
-    /// The share of its addresses that holds data as far as the drive knows.
+    /// Share of its addresses that the drive considers written.
     pub fn filled_share(&self) -> f64 {
         self.fill.unwrap_or(if self.state == State::Used { 1.0 } else { 0.0 })
     }
 
-    /// The share of its addresses that holds files.
+    /// Share of its addresses that hold files.
     pub fn in_use(&self) -> f64 {
-        // Shares are typed with few digits, and so is what is left.
+        // Rounds off errors; shares are typed with few digits.
         ((self.filled_share() - self.deleted) * 1e9).round() / 1e9
     }
 
-    /// The range without files, of so many bytes: whole MiB at the end.
+    /// The range without files, at the end of the drive, in whole MiB.
     pub fn free(&self, capacity_bytes: u64) -> Range<u64> {
         let mib = |bytes: u64| bytes >> 20 << 20;
         let end = mib(capacity_bytes);
         mib((capacity_bytes as f64 * self.in_use()) as u64 + (1 << 20) - 1).min(end)..end
     }
 
-    /// Takes one setting and returns its key.
+    /// Applies one setting and returns its key.
     fn set<'s>(&mut self, setting: &'s str) -> Result<&'s str, SettingError> {
         let (key, value) = setting.split_once('=').unwrap_or((setting, ""));
         match (key, value) {
@@ -197,7 +195,7 @@ impl Spec {
         Ok(key)
     }
 
-    /// The drive's model with the situations of this spec.
+    /// The model with the situations of this spec.
     pub(crate) fn in_situation(&self, model: &Model) -> Model {
         model.in_situations(&self.situations.merge_with(&model.situations))
     }
@@ -216,21 +214,21 @@ fn integer(key: &str, text: &str, range: std::ops::RangeInclusive<u32>) -> Resul
     number.ok_or_else(|| SettingError::wrong_value(key, text, Domain::Whole { least, most }))
 }
 
-/// A share of the drive that may be all of it.
+/// Parses a share that may be 1.
 fn share(key: &str, text: &str, example: f64) -> Result<f64, SettingError> {
     let share = text.parse::<f64>().ok().filter(|share| (0.0..=1.0).contains(share));
     let domain = Domain::Share { least: 0.0, most: 1.0, example };
     share.ok_or_else(|| SettingError::wrong_value(key, text, domain))
 }
 
-/// A share of the link's rate that is less than all of it.
+/// Parses a share of the link's rate below 1.
 fn throttle(text: &str) -> Result<f64, SettingError> {
     let share = text.parse::<f64>().ok().filter(|share| (0.001..1.0).contains(share));
     let domain = Domain::Share { least: 0.001, most: 1.0, example: 0.2 };
     share.ok_or_else(|| SettingError::wrong_value("throttle", text, domain))
 }
 
-/// For a setting that does not exist, or one that takes words and got another.
+/// The error for an unknown setting, or for an unknown word as a value.
 fn unknown_setting(key: &str, value: &str) -> SettingError {
     match key {
         "state" => match nearest(value, ["used", "new"]) {
@@ -275,10 +273,10 @@ fn unknown_name(name: &str) -> SettingError {
     }
 }
 
-/// Bytes of the writes that made a shingled disk used.
+/// Bytes of each write in the history of a used shingled disk.
 pub(crate) const OVERWRITE_BYTES: u64 = 4096;
 
-/// The faults of the drive of a spec: those of its file, replaced by those of the spec.
+/// The faults in the drive's file, with those that the spec replaces.
 pub(crate) fn faults(spec: &Spec, model: &Model) -> Option<DriveFaults> {
     let says_any = spec.busy.is_some() || spec.outliers.is_some() || spec.throttle.is_some();
     if !says_any {
@@ -299,18 +297,18 @@ pub(crate) fn faults(spec: &Spec, model: &Model) -> Option<DriveFaults> {
     Some(faults)
 }
 
-/// Bytes of an I/O by the other program of `?busy=`. Assumed: what a desktop in use does.
+/// Bytes per I/O of the other program of `?busy=`. Assumed: a desktop in use.
 const BUSY_IO_BYTES: u32 = 16_384;
-/// Share of writes in its I/Os, in percent. Assumed, for the same desktop.
+/// Share of writes in its I/Os, in percent. Assumed for the same desktop.
 const BUSY_WRITE_PERCENT: u32 = 40;
-/// How much later an outlier of `?outliers=` ends. Assumed: a few retries of the link or the medium.
+/// Extra latency of an outlier of `?outliers=`. Assumed: a few retries of the link or the medium.
 const OUTLIER: Nanos = Nanos::from_millis(50);
-/// How often the drive of `?throttle=` slows down. Assumed.
+/// Interval of throttling with `?throttle=`. Assumed.
 const THROTTLE_EVERY: Nanos = Nanos::from_secs(4);
-/// For how long it does each time. Assumed.
+/// How long it throttles each time. Assumed.
 const THROTTLE: Nanos = Nanos::from_secs(1);
 
-/// What TRIM does to the drive that a spec asks for.
+/// The parameters with TRIM switched as the spec says.
 pub(crate) fn with_trim(spec: &Spec, mut parameters: FlashParameters) -> FlashParameters {
     if let Some(works) = spec.trim {
         parameters.firmware.trim = if works { Trim::Immediate } else { Trim::Ignored };
@@ -318,12 +316,12 @@ pub(crate) fn with_trim(spec: &Spec, mut parameters: FlashParameters) -> FlashPa
     parameters
 }
 
-/// A disk with its write cache as a spec asks for it.
+/// The parameters with the write cache switched as the spec says.
 pub(crate) fn with_cache(spec: &Spec, parameters: DiskParameters) -> DiskParameters {
     if spec.cache == Some(false) { parameters.without_write_cache() } else { parameters }
 }
 
-/// The past of a flash drive before it is opened.
+/// The history that a spec gives a flash drive.
 pub(crate) fn past(spec: &Spec, flash: &FlashModel) -> DriveTreatment {
     let (fill, overwritten_share) = match spec.state {
         State::New => (0.0, 0.0),

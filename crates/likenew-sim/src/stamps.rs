@@ -1,4 +1,4 @@
-//! The stamped sectors of a drive that keeps no other bytes, in memory that does not grow with sequential writes.
+//! Keeps the stamped sectors of a drive that keeps no other bytes, in memory that does not grow with sequential writes.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -9,27 +9,25 @@ use likenew_core::units::Nanos;
 
 use crate::device::{Device, NO_IO, grow};
 
-// A mechanism with a memory of the stamped sectors that were written to it, so that verification really
-// reads them back.
+// A mechanism with a memory of stamped sectors, so that verification really reads them back.
 //
-// It stands between the mechanism and the drive's faults: an address that wraps around onto another one
-// meets the data there. It costs nothing on drives without stamps, and all time is the mechanism's. A saved
-// drive holds no stamps.
+// It sits below the drive's faults, so two host addresses that wrap around to the same place share its data.
+// It costs nothing on drives without stamps, and takes no virtual time. Saved drives keep no stamps.
 
-/// The mechanism with its memory.
+/// A mechanism with a memory of stamped sectors.
 pub(crate) struct StampKeeper {
     inner: Box<dyn Device>,
     memory: StampMemory,
-    /// Whether a TRIM makes the drive answer with zeros.
+    /// Whether trimmed sectors read as zeros.
     trims: bool,
     /// By slot.
     ios: Vec<Io>,
-    /// Bytes of stamped I/Os, by slot.
+    /// Buffers of stamped I/Os, by slot.
     data: Vec<Vec<u8>>,
 }
 
 impl StampKeeper {
-    /// Around a mechanism that keeps no data.
+    /// Wraps a mechanism that keeps no data.
     pub(crate) fn new(inner: Box<dyn Device>, trims: bool) -> Self {
         Self { inner, memory: StampMemory::default(), trims, ios: Vec::new(), data: Vec::new() }
     }
@@ -100,12 +98,12 @@ impl Device for StampKeeper {
     }
 }
 
-/// What has no stamp and is not known reads as this byte.
+/// Written sectors without a stamp read as this byte.
 const UNKNOWN: u8 = 0xA5;
 
-/// Runs of sectors that do not overlap, by their first byte. Gaps between them read as zeros.
+/// Runs of sectors that do not overlap, by first byte. Gaps between them read as zeros.
 ///
-/// A sequential pass over a whole drive is a single run; a sector that is written alone costs about 100
+/// A sequential pass over a whole drive is a single run. A sector that is written alone takes about 100
 /// bytes.
 #[derive(Default)]
 pub(crate) struct StampMemory {
@@ -121,14 +119,14 @@ struct Run {
 /// What a run of sectors holds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum RunContent {
-    /// Sectors of one stamp; the first has this label, and those after it the addresses after its own.
+    /// Sectors of one stamp; the first has this label, and the others the labels for the addresses that follow.
     Stamped(Label),
-    /// Something else.
+    /// Anything else.
     Unknown,
 }
 
 impl RunContent {
-    /// What the sectors hold that begin `bytes` further on.
+    /// What the sectors hold from `bytes` further on.
     fn after(self, bytes: u64) -> Self {
         match self {
             Self::Stamped(label) => Self::Stamped(Label { address: label.address + bytes, ..label }),
@@ -143,7 +141,7 @@ impl StampMemory {
         self.runs.is_empty()
     }
 
-    /// Takes in what was written at `address`.
+    /// Stores what was written at `address`.
     pub(crate) fn write(&mut self, address: u64, bytes: &[u8]) {
         let mut run: Option<(Range<u64>, RunContent)> = None;
         for (at, sector) in (address..).step_by(SECTOR).zip(bytes.as_chunks::<SECTOR>().0) {
@@ -159,7 +157,7 @@ impl StampMemory {
         run.into_iter().for_each(|(range, holds)| self.put(range, Some(holds)));
     }
 
-    /// The range holds this from now on, or zeros.
+    /// Replaces the contents of a range; `None` stands for zeros.
     pub(crate) fn put(&mut self, range: Range<u64>, holds: Option<RunContent>) {
         self.clear(&range);
         let Some(holds) = holds.filter(|_| !range.is_empty()) else { return };
@@ -180,7 +178,7 @@ impl StampMemory {
         self.runs.insert(start, run);
     }
 
-    /// Cuts the range out of all runs.
+    /// Cuts a range out of all runs.
     fn clear(&mut self, range: &Range<u64>) {
         if let Some((start, run)) = self.runs.range_mut(..range.start).next_back()
             && run.end > range.start
@@ -203,7 +201,7 @@ impl StampMemory {
         }
     }
 
-    /// Fills the buffer with the contents at `address`.
+    /// Fills a buffer with the contents at `address`.
     pub(crate) fn read(&self, address: u64, buffer: &mut [u8]) {
         let end = address + buffer.len() as u64;
         let first = self.runs.range(..=address).next_back().map_or(address, |(start, _)| *start);

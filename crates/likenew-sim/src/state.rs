@@ -1,4 +1,4 @@
-//! The past of a simulated drive, made by its own mechanism before its clock starts.
+//! The history of a simulated drive, which its own FTL produces before its clock starts.
 
 use std::collections::VecDeque;
 
@@ -8,13 +8,13 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::flash::translation_layer::{PendingWork, TranslationLayer};
 
-/// How a drive was treated before it is measured.
+/// How a drive was used before it is measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum State {
-    /// Erased, as it leaves the factory or a secure erase; then filled once from the start, if a fill is asked for.
+    /// Erased, as after production or a secure erase, then filled once sequentially if a fill is requested.
     #[default]
     New,
-    /// Filled once from the start, then overwritten at random places, without TRIM.
+    /// Filled once sequentially, then overwritten at random without TRIM.
     Used,
 }
 
@@ -31,26 +31,26 @@ impl State {
 /// What happened to a drive before it is measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct DriveTreatment {
-    /// The share of its addresses that hold data.
+    /// Share of its addresses that hold data.
     pub(crate) fill: f64,
-    /// The share of that which was overwritten.
+    /// Random overwrites as a share of this data.
     pub(crate) overwritten_share: f64,
-    /// How long ago all of that was.
+    /// How long ago all of this happened.
     pub(crate) age: Nanos,
-    /// Writes that shared a program unit at most, as in
+    /// The most non-contiguous writes that shared a program unit, see
     /// [`FirmwareParameters::writes_per_unit`](crate::flash::FirmwareParameters::writes_per_unit).
     pub(crate) writes_per_unit: Option<u8>,
 }
 
-/// Share of the pages from which a drive counts as in use. Chosen: half of its tables.
+/// Filled share from which tables use large memory pages. Chosen: half of the tables.
 const MOSTLY_USED: f64 = 0.5;
 
-/// All aged drives have the same past.
+/// All used drives have the same history.
 const SEED: u64 = 1;
 
-/// Writes the first `fill` share of the pages of a translation layer sequentially, and overwrites
-/// `overwritten_share` times as many of them at random. All of it is data that does not compress. The drive
-/// is then left alone. Where that is stopped, the rest of its past is missing.
+/// Writes the first `fill` share of an FTL's pages sequentially, then `overwritten_share` times as many at
+/// random. None of the data compresses. The drive then rests. If `is_stopped`, the rest of the history is
+/// left out.
 pub(crate) fn make<L: TranslationLayer>(
     mut layer: L,
     dies: u32,
@@ -74,7 +74,7 @@ pub(crate) fn make<L: TranslationLayer>(
     writer.finish()
 }
 
-/// Pages after which it asks whether it is stopped. Chosen: less than a tenth of a second, and costs nothing.
+/// Pages between checks of `is_stopped`. Chosen: they take less than a tenth of a second, and a check costs nothing.
 const ASK_PAGES: usize = 1 << 14;
 
 fn until(pages: impl Iterator<Item = u32>, is_stopped: &dyn Fn() -> bool) -> impl Iterator<Item = u32> {
@@ -82,20 +82,21 @@ fn until(pages: impl Iterator<Item = u32>, is_stopped: &dyn Fn() -> bool) -> imp
     pages.enumerate().take_while(goes_on).map(|(_, page)| page)
 }
 
-/// Pages between an announcement and its write. Chosen: a layer has the time to bring what it needs, and caches hold it.
+/// Pages between an announcement and its write. Chosen: enough time for prefetching, and few enough for caches to hold.
 const ANNOUNCED_PAGES: usize = 32;
 
-/// Writes pages as a drive without any time would: whole units, as far as writes may share them, die by die.
+/// Writes pages as a drive without time would: in whole units, as far as writes may share them, die by die.
 struct Writer<L> {
     layer: L,
     pending: PendingWork,
     dies: u32,
     die: u32,
-    /// What the unit on this die still takes.
+    /// Free size in the current unit.
     remaining: u32,
     writes_per_unit: Option<u8>,
-    /// Writes in the unit that do not continue each other, and the last page of it.
+    /// Non-contiguous writes in the current unit.
     writes: u32,
+    /// The last page of the current unit.
     last_page: Option<u32>,
 }
 
@@ -133,11 +134,11 @@ impl<L: TranslationLayer> Writer<L> {
                 self.layer.end_unit(self.die, &mut self.pending);
             }
         }
-        // How long it takes does not matter in a past that has no time.
+        // A history takes no time.
         self.pending.forget_works();
     }
 
-    /// Writes pages, each announced before it is its turn.
+    /// Writes pages, announcing each one in advance.
     fn write_all(&mut self, pages: impl Iterator<Item = u32>) {
         let mut announced = VecDeque::with_capacity(ANNOUNCED_PAGES + 1);
         for page in pages {
@@ -225,7 +226,7 @@ mod tests {
         let calls = std::cell::Cell::new(0);
         let is_stopped = || calls.replace(calls.get() + 1) == 2;
         let stopped = super::make(PageMap::new(geometry()), geometry().flash.dies, past, &is_stopped);
-        // Once before it is filled, and twice while it is overwritten.
+        // Once before the fill, and twice during the overwrites.
         assert_eq!(stopped.counts().host_pages, 3000 + ASK_PAGES as u64);
     }
 
@@ -236,7 +237,7 @@ mod tests {
                 DriveTreatment { fill: 0.2, overwritten_share: 0.1, age: Nanos::ZERO, writes_per_unit };
             super::make(PageMap::new(geometry()), geometry().flash.dies, past, &|| false).counts()
         };
-        // 600 pages in order and 60 at random, into units of 4 pages.
+        // 600 sequential pages and 60 random ones, in units of 4 pages.
         let (together, apart) = (made(None), made(Some(1)));
         assert_eq!((together.host_pages, together.programmed), (660, 660));
         assert_eq!((apart.host_pages, apart.programmed), (660, 600 + 60 * 4));

@@ -1,6 +1,6 @@
-//! What mathematics says a translation layer must do: formulas that simulations are compared with, and that comparison.
+//! Write amplification of FTLs by theory, and the comparison of simulations with it.
 //!
-//! Each is a pure function of the division of the flash. Write amplification is pages programmed over pages
+//! Each formula is a pure function of the flash geometry. Write amplification is pages programmed over pages
 //! that the host wrote, in the steady state.
 
 pub mod log;
@@ -13,18 +13,16 @@ use crate::flash::page_map::PageMap;
 use crate::flash::policies::{Collection, PageMapParameters, Policies, Streams};
 use crate::flash::translation_layer::{Counts, PendingWork, TranslationLayer as _};
 
-// Write amplification of page-mapped flash in the limit of many blocks.
+// Page-mapped flash, in the limit of many blocks.
 //
-// `alpha` is always T/U: flash pages that take part over pages that hold data, without reserve and open
-// blocks (see
-// [`PageMapParameters::closed_pages`](crate::flash::policies::PageMapParameters::closed_pages)).
-// The spare share (T − U)/T is 1 − 1/α. All functions but the last two take writes that hit every page with
-// equal probability.
+// `alpha` is always T/U: flash pages over pages that hold data, reserve and open blocks excluded (see
+// [`PageMapParameters::closed_pages`](crate::flash::policies::PageMapParameters::closed_pages)). The spare
+// share (T − U)/T is 1 − 1/α. All functions but the last two assume uniform random writes.
 
-/// Steps of a bisection: each halves an interval that starts at 1 or less, until the precision of `f64`.
+/// Steps of a bisection: enough to reduce an interval of length 1 to the precision of `f64`.
 const STEPS: u32 = 60;
 
-/// The x in an interval where a falling function falls to zero.
+/// The x in an interval at which a falling function reaches zero.
 fn fall(mut low: f64, mut high: f64, function: impl Fn(f64) -> f64) -> f64 {
     for _ in 0..STEPS {
         let middle = (low + high) / 2.0;
@@ -39,11 +37,12 @@ pub fn random(alpha: f64) -> f64 {
     alpha / (alpha - 1.0)
 }
 
-/// Collection in the order of closing, for blocks of any size; also the limit of greedy collection for large blocks.
+/// Collection in the order of closing (FIFO), for blocks of any size; also the limit of greedy collection for
+/// large blocks.
 ///
-/// The share u of pages that are still valid when their block's turn comes solves u = exp(−α(1 − u)), and
-/// 1/(1 − u) is the write amplification: α/(α + W₀(−α e^−α)) in terms of Lambert's function (Desnoyers,
-/// "Analytic models of SSD write performance", ACM Transactions on Storage 10(2), 2014).
+/// The share u of pages that are still valid when their block is collected solves u = exp(−α(1 − u)), and the
+/// write amplification is 1/(1 − u). With Lambert's function it is α/(α + W₀(−α e^−α)) (Desnoyers, "Analytic
+/// models of SSD write performance", ACM Transactions on Storage 10(2), 2014).
 pub fn fifo(alpha: f64) -> f64 {
     fifo_of_classes(&[Class { writes: 1.0, pages: 1.0 }], alpha)
 }
@@ -53,16 +52,15 @@ pub fn fifo(alpha: f64) -> f64 {
 /// Victims hold one of two successive numbers m and m − 1 of valid pages (Bux and Iliadis, "Performance of
 /// greedy garbage collection in flash-based solid-state drives", Performance Evaluation 67, 2010), the latter
 /// with a frequency q. As many blocks pass from each number of valid pages to the next lower as victims are
-/// collected, so with harmonic numbers H α = n (H(n) − H(m) + q/m) / (n − m + q), and the write amplification
-/// is n / (n − m + q).
+/// collected. With harmonic numbers H this means α = n (H(n) − H(m) + q/m) / (n − m + q), and the write
+/// amplification is n / (n − m + q).
 pub fn greedy(pages_per_block: u32, alpha: f64) -> f64 {
     check(alpha);
     let pages = f64::from(pages_per_block);
     let harmonic_above = |m: u32| (m + 1..=pages_per_block).map(|i| 1.0 / f64::from(i)).sum::<f64>();
     let gained = |m: u32, q: f64| pages - f64::from(m) + q;
     let alpha_of = |m: u32, q: f64| pages * (harmonic_above(m) + q / f64::from(m)) / gained(m, q);
-    // More valid pages in victims need less spare. With m = 1 the emptiest block holds nothing, which is all
-    // there is to gain.
+    // The more valid pages in victims, the less spare. With m = 1 the emptiest block is empty, the best case.
     let Some(m) = (1..pages_per_block).rev().find(|m| alpha_of(*m, 1.0) >= alpha) else {
         return 1.0;
     };
@@ -72,17 +70,17 @@ pub fn greedy(pages_per_block: u32, alpha: f64) -> f64 {
 
 /// Collection of the emptiest of some random blocks, exact for blocks of any number of pages n.
 ///
-/// With S(k) the share of blocks that hold at least k valid pages, a victim holds at least k with probability
-/// S(k)^d. As many blocks leave S(k) by losing a page as come back full, so S(k) − S(k + 1) = c (1 −
-/// S(k)^d)/k with c such that the pages that hold data are Σ S(k) = n/α; the write amplification is n / (n −
-/// Σ S(k)^d) (Van Houdt, "A mean field model for a class of garbage collection algorithms in flash-based
-/// solid state drives", SIGMETRICS 2013).
+/// If S(k) is the share of blocks with at least k valid pages, a victim has at least k with probability
+/// S(k)^d. As many blocks leave S(k) by losing a page as return full, so S(k) − S(k + 1) = c (1 − S(k)^d)/k.
+/// The constant c is such that the pages with data are Σ S(k) = n/α. The write amplification is n / (n − Σ
+/// S(k)^d) (Van Houdt, "A mean field model for a class of garbage collection algorithms in flash-based solid
+/// state drives", SIGMETRICS 2013).
 pub fn choices(pages_per_block: u32, count: u32, alpha: f64) -> f64 {
     check(alpha);
     assert!(count > 0, "one block at least is drawn");
     let pages = f64::from(pages_per_block);
     let exponent = i32::try_from(count).expect("a reasonable number of choices");
-    // Valid pages per block: of all blocks, and of victims.
+    // Valid pages per block, for all blocks and for victims.
     let valid = |c: f64| {
         let mut share = 0.0;
         (1..=pages_per_block).rev().fold((0.0, 0.0), |(blocks, victims), k| {
@@ -99,26 +97,26 @@ pub fn choices(pages_per_block: u32, count: u32, alpha: f64) -> f64 {
     pages / (pages - valid(c).1)
 }
 
-/// Pages that are written equally often.
+/// A class of pages that are written equally often.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Class {
     /// Their share of the writes.
     pub writes: f64,
-    /// Their share of all pages that hold data.
+    /// Their share of all pages with data.
     pub pages: f64,
 }
 
 impl Class {
-    /// Hot pages and the others.
+    /// Hot pages and all others.
     pub fn hot_and_cold(writes: f64, pages: f64) -> [Self; 2] {
         [Self { writes, pages }, Self { writes: 1.0 - writes, pages: 1.0 - pages }]
     }
 }
 
-/// Collection in the order of closing, where all pages share their blocks: A = Σ rᵢ / (1 − exp(−α rᵢ / (A
-/// fᵢ))), where rᵢ of the writes go to fᵢ of the pages (Desnoyers 2014: between two turns of a block the host
-/// writes α/A times the pages that hold data, and rᵢ/fᵢ of it falls on each page of a class). Pages that are
-/// never written are moved in every turn.
+/// FIFO collection with all classes of pages in the same blocks: A = Σ rᵢ / (1 − exp(−α rᵢ / (A fᵢ))), where
+/// rᵢ of the writes go to fᵢ of the pages. Desnoyers 2014: between two turns of a block, the host writes α/A
+/// times the pages with data, and each page of a class gets rᵢ/fᵢ of that. Pages that are never written are
+/// relocated in every turn.
 pub fn fifo_of_classes(classes: &[Class], alpha: f64) -> f64 {
     check(alpha);
     let needed = |amplification: f64| {
@@ -128,21 +126,21 @@ pub fn fifo_of_classes(classes: &[Class], alpha: f64) -> f64 {
         };
         classes.iter().map(of_class).sum::<f64>()
     };
-    // In terms of 1/A, which is between 0 and 1.
+    // Solved for 1/A, which is between 0 and 1.
     1.0 / fall(0.0, 1.0, |inverse| 1.0 / inverse - needed(1.0 / inverse))
 }
 
-/// The spare share that remains when a share of all operations trims a random page that holds data and the
-/// others write any page with equal probability.
+/// The spare share that remains if a share of all operations trims a random page with data, and the others
+/// are uniform random writes.
 ///
-/// Of the pages that the host can address (1 − 2q)/(1 − q) hold data in the steady state (Frankie, Hughes and
+/// In the steady state, (1 − 2q)/(1 − q) of the addressable pages hold data (Frankie, Hughes and
 /// Kreutz-Delgado, "Analysis of trim commands on overprovisioning and write amplification in solid state
 /// drives", arXiv 1210.5975).
 pub fn spare_share_with_trim(spare_share: f64, trims: f64) -> f64 {
     1.0 - held_share_with_trim(trims) * (1.0 - spare_share)
 }
 
-/// The share of the pages that the host can address which hold data; see [`spare_share_with_trim`].
+/// The share of addressable pages that hold data; see [`spare_share_with_trim`].
 pub fn held_share_with_trim(trims: f64) -> f64 {
     assert!((0.0..0.5).contains(&trims), "fewer pages are trimmed than written");
     (1.0 - 2.0 * trims) / (1.0 - trims)
@@ -152,69 +150,67 @@ fn check(alpha: f64) {
     assert!(alpha > 1.0, "there is more flash than data");
 }
 
-/// A step through pages that meets each of them once.
+/// A step that visits every page once.
 const SCATTER_PRIME: u64 = 4_294_967_291;
 
-/// What the host does, page by page, at random.
+/// The host's random operations, page by page.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Traffic {
-    /// It writes any page with equal probability.
+    /// Uniform random writes.
     Uniform,
-    /// It writes the first pages more often than the others.
+    /// Writes that prefer the first pages.
     Skewed {
-        /// Their share of the writes.
+        /// Share of the writes that go to these pages.
         writes: f64,
-        /// Their share of the pages.
+        /// Their share of all pages.
         pages: f64,
     },
-    /// It writes any page with equal probability, or trims one of those that hold data.
+    /// Uniform random writes, and trims of random pages with data.
     Trimmed {
-        /// The share of trims.
+        /// Share of trims.
         trims: f64,
     },
 }
 
-/// A die, its policies, and what the host does with it.
+/// A die with its policies, and the host's traffic.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Setting {
     /// Which block is collected.
     pub collection: Collection,
     /// Which pages share a block.
     pub streams: Streams,
-    /// Pages of an erase block.
+    /// Pages per erase block.
     pub pages_per_block: u32,
     /// Erase blocks.
     pub blocks: u32,
-    /// The share of the flash beside reserve and open blocks that the host cannot address.
+    /// Share of the flash that the host cannot address, reserve and open blocks excluded.
     pub spare_share: f64,
-    /// What the host does.
+    /// The host's traffic.
     pub traffic: Traffic,
-    /// The drive is filled once, then the host does as many things as it can address pages, so many times before the
-    /// measurement.
+    /// Passes before the measurement, after one fill. A pass has as many operations as addressable pages.
     pub passes_before: u32,
-    /// And so many times within it.
+    /// Passes in the measurement.
     pub passes: u32,
-    /// Of what the host does.
+    /// Seed of the traffic.
     pub seed: u64,
 }
 
-/// What came of it.
+/// A measurement of write amplification in the steady state.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SteadyWriteAmplification {
-    /// Pages programmed over pages that the host wrote, in each pass.
+    /// Write amplification in each pass.
     pub passes: Vec<f64>,
-    /// The same of all passes together.
+    /// Write amplification over all passes.
     pub write_amplification: f64,
-    /// What theory says, where there is one.
+    /// The theoretical value, if there is a theory.
     pub theory: Option<f64>,
 }
 
 impl PageMapParameters {
-    /// Flash pages among which theory divides the pages that hold data: those of the closed blocks at the moment when a
-    /// victim is chosen.
+    /// Flash pages that theory counts: those of closed blocks at the moment when a victim is chosen.
     ///
-    /// At that moment the reserve is erased, one block of which has just been opened, and an open block of any other stream is
-    /// half full on average.
+    /// At that moment, the reserve is erased except for one block, which has just been opened. The open block
+    /// of any other stream is half full on average.
     pub fn closed_pages(&self) -> f64 {
         let others = self.policies.streams.open_blocks() - 1;
         let not_closed = f64::from(self.reserve_blocks()) + f64::from(others) / 2.0;
@@ -242,7 +238,7 @@ impl Setting {
         parameters
     }
 
-    /// The write amplification that theory says, for as much spare flash as there really is.
+    /// Theoretical write amplification for the actual spare.
     pub fn theory(&self) -> Option<f64> {
         let parameters = self.parameters();
         let mapped_count = f64::from(parameters.flash.user_pages) * self.held_share();
@@ -257,10 +253,10 @@ impl Setting {
         }
     }
 
-    /// Where blocks are collected in order, the formula counts the writes between the program of a page and the turn of its
-    /// block. A block's collected pages are programmed at once, the host's one after the other: the last of those waits a
-    /// block of the host's writes less than the first, on average half of that less than a collected page. They are 1/A of
-    /// what is programmed, so all pages wait as if there were 1/(2A) of a block less.
+    /// FIFO theory, corrected for the size of blocks. The formula counts the writes between the program of a
+    /// page and its block's turn. A block's relocated pages are programmed at once, its host pages one after
+    /// another. The last host page waits a block of host writes less than the first, and the average one half
+    /// of that. Host pages are 1/A of all programs, so all pages wait as if there were 1/(2A) of a block less.
     fn in_order(&self, alpha: f64, classes: &[Class]) -> f64 {
         let about = fifo_of_classes(classes, alpha);
         let younger = f64::from(self.pages_per_block) / (2.0 * about);
@@ -274,10 +270,10 @@ impl Setting {
         }
     }
 
-    /// Lets all of it happen.
+    /// Runs the traffic and measures its write amplification.
     ///
     /// # Panics
-    /// If a page map of this shape cannot work, or nothing is written in a pass.
+    /// A page map of this shape cannot work, or a pass writes nothing.
     pub fn measure(&self) -> SteadyWriteAmplification {
         let mut host = Host::new(self);
         (0..self.passes_before).for_each(|_| host.pass());
@@ -302,7 +298,7 @@ fn programmed_per_write(from: Counts, to: Counts) -> f64 {
     (to.programmed - from.programmed) as f64 / (to.host_pages - from.host_pages) as f64
 }
 
-/// Works on a page map at random.
+/// A host with random traffic on a page map.
 struct Host {
     map: PageMap,
     random: Xoshiro256PlusPlus,
@@ -312,13 +308,13 @@ struct Host {
 }
 
 impl Host {
-    /// Fills the drive, and trims as much of it as will be trimmed in the steady state.
+    /// Fills the drive, and trims as much of it as in the steady state.
     fn new(setting: &Setting) -> Self {
         let map = PageMap::new(setting.parameters());
         let pages = map.user_pages();
         let random = Xoshiro256PlusPlus::seed_from_u64(setting.seed);
         let mut host = Self { map, random, traffic: setting.traffic, pages, pending: PendingWork::default() };
-        // In scattered order, or pages that are written often would lie together, and their blocks come round in waves.
+        // In scattered order: otherwise hot pages would share blocks, which would be collected in waves.
         let scattered = |step| (u64::from(step) * SCATTER_PRIME % u64::from(pages)) as u32;
         (0..pages).for_each(|step| host.write(scattered(step)));
         let mapped_count = (f64::from(pages) * setting.held_share()) as u32;

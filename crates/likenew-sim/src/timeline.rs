@@ -1,31 +1,31 @@
-//! Time: a resource that serves one after the other, and what happens next: events in order of time, and of arrival where times
-//! are equal.
+//! Virtual time: a resource that serves one request at a time, and a queue of events in order of time, then
+//! of insertion.
 
 use std::cmp::Ordering;
 
 use dary_heap::QuaternaryHeap;
 use likenew_core::units::Nanos;
 
-/// When the resource is free again.
+/// A resource that serves requests one at a time; holds when it is next free.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Timeline {
     free: Nanos,
 }
 
 impl Timeline {
-    /// Serves for `span` from `now` on, or from when everyone before is done; returns the end.
+    /// Serves a request for `span`, starting at `now` or when all earlier ones are done; returns the end.
     pub(crate) fn reserve(&mut self, now: Nanos, span: Nanos) -> Nanos {
         self.free = self.free.max(now) + span;
         self.free
     }
 }
 
-/// The time to move `bytes` at a rate.
+/// Time to move `bytes` at a rate.
 pub(crate) fn transfer_time(bytes: u64, bytes_per_s: u64) -> Nanos {
     const NS_PER_S: u64 = 1_000_000_000;
     match bytes.checked_mul(NS_PER_S) {
         Some(product) => Nanos(product.div_ceil(bytes_per_s)),
-        // A processor divides twice as many bits several times as slowly.
+        // Dividing 128-bit numbers is several times as slow.
         None => Nanos((u128::from(bytes) * u128::from(NS_PER_S)).div_ceil(u128::from(bytes_per_s)) as u64),
     }
 }
@@ -35,9 +35,10 @@ pub(crate) fn times(span: Nanos, count: u32) -> Nanos {
     Nanos(span.0 * u64::from(count))
 }
 
-/// Events to come.
+/// Future events.
 pub(crate) struct EventQueue<E> {
-    /// The earliest event if it came last. Most events follow closely on the one that caused them, and never enter the heap.
+    /// The earliest event if it was pushed last. Most events follow soon after the one that caused them, and
+    /// never enter the heap.
     first: Option<Entry<E>>,
     heap: QuaternaryHeap<Entry<E>>,
     sequence: u64,
@@ -70,7 +71,7 @@ impl<E> EventQueue<E> {
         self.first.as_ref().or_else(|| self.heap.peek())
     }
 
-    /// When the first event happens.
+    /// When the next event is due.
     pub(crate) fn next_at(&self) -> Option<Nanos> {
         self.earliest().map(|entry| entry.at)
     }
@@ -81,7 +82,7 @@ impl<E> EventQueue<E> {
 }
 
 impl<E> Ord for Entry<E> {
-    /// The heap gives its greatest entry first, so the earliest is the greatest.
+    /// The heap pops its greatest entry first, so the earliest must be the greatest.
     fn cmp(&self, other: &Self) -> Ordering {
         (other.at, other.sequence).cmp(&(self.at, self.sequence))
     }
@@ -146,7 +147,7 @@ mod tests {
             let mut queue = EventQueue::<u64>::new();
             let mut expected = Vec::new();
             let mut came = Vec::new();
-            // 7 generates all of 0 .. 11, so that times fall and rise, and many are equal.
+            // 7 generates all of 0 .. 11, so times rise and fall, and many are equal.
             for step in 1..500 {
                 let at = 7 * step % 11 + step / 5;
                 queue.push(Nanos(at), step);

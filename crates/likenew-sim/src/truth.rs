@@ -1,5 +1,5 @@
-//! What a measurement of a simulated drive from outside should find inside: one value for each property of an
-//! X-ray, derived from the drive's parameters by what its layers do with them, never from a measurement.
+//! What `xray` should find inside a simulated drive: a true value for each property, derived from the drive's
+//! parameters and never from a measurement.
 
 mod causes;
 mod flash;
@@ -19,94 +19,93 @@ use crate::wording;
 pub use causes::causes;
 pub(crate) use causes::trims_nothing;
 
-/// The true value of one property of a drive.
+/// The true value of a property.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum TrueValue {
     /// This word.
     Word(&'static str),
-    /// This number, in the property's unit.
+    /// This number, in the unit of the property.
     Number(f64),
-    /// It exists and nothing outside shows it for certain: finding nothing is right, and so is a number
-    /// between these.
+    /// The property exists, but nothing outside reveals it for sure. Finding nothing is right, and so is a
+    /// number in this range.
     Hidden {
-        /// From here.
+        /// Lower end.
         low: f64,
-        /// To here.
+        /// Upper end.
         high: f64,
     },
-    /// It exists, and nothing outside shows it for certain.
+    /// The property is this word, but nothing outside reveals it for sure.
     HiddenWord(&'static str),
-    /// There is none, or it does not apply to such a drive.
+    /// The drive has no such property.
     #[default]
     Absent,
 }
 
 impl TrueValue {
-    /// A number, hidden unless it shows.
+    /// A number, or a hidden one unless it `shows`.
     fn number(number: f64, shows: bool) -> Self {
         if shows { Self::Number(number) } else { Self::Hidden { low: number, high: number } }
     }
 }
 
-/// The true internals of a drive. Every field is one row of an X-ray, in the order of its table.
+/// The true internals of a drive. Each field is one row of `xray`, in the order of its table.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Truth {
     /// `disk`, `shingled disk`, `flash` or `virtual`.
     pub medium: TrueValue,
-    /// `page` (compressing or not), `hybrid` (BAST, FAST) or `block`; flash only.
+    /// `page` (with or without compression), `hybrid` (BAST, FAST) or `block`; flash only.
     pub mapping: TrueValue,
-    /// Bytes of a mapping unit: a shorter write costs reading the rest of it.
+    /// Bytes per mapping unit. Shorter writes cost a read of the rest.
     pub map_page_bytes: TrueValue,
-    /// Bytes from the host, written sequentially, between two erases of a die. Dies of a page map take
-    /// program units in turn, so they come to the ends of their blocks together: a block's data pages on
-    /// every die. With a block map: the cluster, which is one block on each of its dies.
+    /// Bytes of sequential host writes between two erases of a die. With a page map, all dies reach the ends
+    /// of their blocks together, so it is a block's data pages on every die. With a block map it is a
+    /// cluster, one block on each of its dies.
     pub erase_unit_bytes: TrueValue,
-    /// Bytes that are taken at the link's speed before the medium has to keep up: the whole pages of a write
-    /// buffer, the write cache of a disk. Hidden where the flash programs nine tenths of what the link moves,
-    /// so that the buffer never fills.
+    /// Bytes accepted at link speed before the medium has to keep up: the whole pages of a write buffer, or a
+    /// disk's write cache. Hidden if flash programs at nine tenths of the link's rate or more, as the buffer
+    /// never fills then.
     pub write_buffer_bytes: TrueValue,
-    /// Bytes that an empty drive takes at the speed of its pseudo-SLC cache. Static blocks first, then as
-    /// many dynamic ones as fit the share of the space that is not reserved, on each die (see the simulator's
-    /// documentation), and what the write buffer holds when they are full. Hidden on a used drive that
+    /// Bytes that an empty drive takes at the speed of its pseudo-SLC cache. On each die, static blocks come
+    /// first, then as many dynamic ones as fit the share of the unreserved space (see the simulator's
+    /// documentation). Data in the write buffer when these are full counts, too. Hidden on a used drive that
     /// nothing empties (dynamic cache and no TRIM).
     pub slc_cache_bytes: TrueValue,
-    /// Bytes a second right after that: straight to native cells, or as fast as folding frees space.
+    /// Bytes per second right after that: directly to native cells, or as fast as folding frees space.
     pub slc_speed_after_bytes_per_s: TrueValue,
-    /// Nanoseconds of idle time after which half of it is back: until folding begins, and until half of the
-    /// blocks of each die are folded; of a dynamic cache more than half, as folded data takes native space.
+    /// Idle time in nanoseconds until half of the cache is back: until folding begins, and until half of each die's
+    /// blocks are folded. With a dynamic cache more than half must be folded, as folded data takes native space.
     pub slc_recovery_ns: TrueValue,
-    /// Dies, or gangs, that read at the same time. Hidden where the drive takes too few commands at once, or
-    /// where link, channels or firmware let fewer be busy; then from those to all of them.
+    /// Dies, or gangs, that read at the same time. Hidden if the drive takes too few commands at once, or if
+    /// link, channels or firmware keep fewer dies busy. The range then goes from that number to all dies.
     pub parallelism: TrueValue,
-    /// Bytes that follow one another on one die when written sequentially: a program unit; a page of block
-    /// maps. With a pseudo-SLC cache of rows shorter than a native unit, either of the two.
+    /// Consecutive bytes on one die in a sequential write: a program unit, or a page with a block map. With a
+    /// pseudo-SLC cache whose rows are shorter than a native unit, it may be either.
     pub stripe_bytes: TrueValue,
-    /// (T − U)/U × 100 of page maps. T: all pages that can hold the host's data natively, without static SLC blocks
-    /// and parity, the reserve and open blocks included.
+    /// (T − U)/U × 100 with a page map. T counts all pages that can hold host data natively, including the
+    /// reserve and open blocks, but not static SLC blocks or parity.
     pub over_provisioning_percent: TrueValue,
     /// Whether it compresses data: `yes` or `no`.
     pub compression: TrueValue,
-    /// `immediate`, `idle` or `ignored`; absent where the target announces none.
+    /// `immediate`, `idle` or `ignored`; absent if the target announces no TRIM.
     pub trim: TrueValue,
-    /// Nanoseconds of idle time after which the drive begins to free space: garbage-collects beyond its
-    /// reserve, folds its SLC cache, merges its log blocks, cleans its bands.
+    /// Idle time in nanoseconds after which the drive begins to free space: garbage-collects beyond its
+    /// reserve, folds its SLC cache, merges log blocks, or cleans bands.
     pub idle_collection_ns: TrueValue,
-    /// Time of reading a page (4 KiB at least) of the oldest data alone, over that of reading one that was
-    /// just written.
+    /// Time of a single read of a page (at least 4 KiB) of the oldest data, over that of a page just written.
     pub old_data_read_ratio: TrueValue,
-    /// Credits of a full bucket. Hidden where it was empty to begin with.
+    /// Credits in a full bucket. Hidden if the bucket is empty at first.
     pub token_bucket_ios: TrueValue,
-    /// Bytes of addresses whose mappings fit the mapping cache.
+    /// Bytes of address space whose mappings fit the mapping cache.
     pub map_cache_bytes: TrueValue,
 }
 
 impl Truth {
-    /// Of a drive that nothing is known of yet.
+    /// Every property absent, as a start.
     fn unknown() -> Self {
         Self { compression: TrueValue::HiddenWord("no"), ..Self::default() }
     }
 
-    /// The true internals of the drive of a spec.
+    /// The true internals of a spec's drive.
     pub fn from_spec(spec: &Spec, model: &Model) -> Self {
         let model = &spec.in_situation(model);
         match &model.mechanism {
@@ -116,12 +115,12 @@ impl Truth {
         }
     }
 
-    /// The keys of the properties, in the order of an X-ray's table.
+    /// Keys of the properties, in the order of the table of `xray`.
     pub fn keys() -> [&'static str; 17] {
         Self::default().rows().map(|(key, ..)| key)
     }
 
-    /// Key, unit (empty of words) and what it is, in the order of an X-ray's table.
+    /// Key, unit (empty for words) and value of each property, in the order of the table of `xray`.
     pub fn rows(&self) -> [(&'static str, &'static str, TrueValue); 17] {
         [
             ("medium", "", self.medium),
@@ -146,7 +145,7 @@ impl Truth {
 }
 
 impl GeneratedDrive {
-    /// What whoever measures it should find.
+    /// What a measurement should find.
     ///
     /// # Errors
     /// The same as for [`model`](Self::model).
@@ -155,7 +154,7 @@ impl GeneratedDrive {
     }
 }
 
-/// A disk has one arm, moves whole tracks and has no erase blocks; a shingled one cleans when it is idle.
+/// A disk has one arm, moves whole tracks and has no erase blocks; a shingled one cleans when idle.
 fn of_disk(spec: &Spec, disk: &DiskParameters) -> Truth {
     let cached = if spec.cache == Some(false) { 0 } else { disk.write_cache_bytes };
     Truth {
@@ -169,13 +168,13 @@ fn of_disk(spec: &Spec, disk: &DiskParameters) -> Truth {
     }
 }
 
-/// A volume limits the I/Os it admits, and has nothing else to show.
+/// A volume limits the I/Os that it admits, and shows nothing else.
 fn of_volume(spec: &Spec, volume: &VolumeParameters) -> Truth {
     let credits = volume.credits;
     let bursts = credits.burst_iops > credits.baseline_iops && credits.credits_max > 0;
     Truth {
         medium: TrueValue::Word("virtual"),
-        // Reads of trimmed data take as long as all others.
+        // Reads of trimmed data take as long as others.
         trim: if spec.trim.unwrap_or(volume.trims) {
             TrueValue::HiddenWord("immediate")
         } else {
@@ -191,7 +190,7 @@ fn of_volume(spec: &Spec, volume: &VolumeParameters) -> Truth {
     }
 }
 
-/// One fact for each property of a generated drive; nothing for others.
+/// One fact per property of a generated drive; none for other drives.
 pub(crate) fn inside(spec: &Spec, model: &Model) -> Vec<Fact> {
     if !matches!(spec.drive, SpecName::Generated(_)) {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! A network volume of a cloud, layer by layer.
+//! A network volume in a cloud: link, I/O credits, throughput limit and store.
 
 use likenew_core::counters::FlashCounters;
 use likenew_core::io::{Completion, Io, Op, Outcome, Slot};
@@ -14,53 +14,53 @@ use crate::timeline::{Timeline, transfer_time};
 /// The parameters of a network volume.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VolumeParameters {
-    /// The machine's network to the volume.
+    /// The machine's network link to the volume.
     pub link: LinkParameters,
     /// Its I/O credits.
     pub credits: CreditParameters,
-    /// How I/Os are counted.
+    /// How I/Os are counted for credits.
     pub counting: CountingParameters,
-    /// Bytes a second at most, reads and writes together.
+    /// Throughput limit for reads and writes together, in bytes per second.
     pub bytes_per_s: u64,
-    /// How long the store takes to answer.
+    /// Latency of the store.
     pub latency: LatencyParameters,
     /// Whether TRIM reaches the store.
     pub trims: bool,
 }
 
-/// A bucket of I/O credits: an I/O takes one out, `baseline_iops` a second flow in.
+/// A bucket of I/O credits: each I/O takes one, and `baseline_iops` flow in per second.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CreditParameters {
-    /// IOPS that the size of the volume pays for.
+    /// IOPS that the volume's size pays for.
     pub baseline_iops: u64,
-    /// IOPS as long as credits last.
+    /// IOPS while credits last.
     pub burst_iops: u64,
-    /// Credits that the bucket holds.
+    /// Capacity of the bucket in credits.
     pub credits_max: u64,
 }
 
 impl CreditParameters {
-    /// IOPS at most, whatever the bucket holds.
+    /// The most IOPS, however full the bucket is.
     pub fn iops_max(&self) -> u64 {
         self.burst_iops.max(self.baseline_iops)
     }
 
-    /// How long a full bucket lasts at the burst rate, `credits / (burst − baseline)`, if it ever ends.
+    /// How long a full bucket lasts at the burst rate, `credits / (burst − baseline)`, if it ever runs out.
     pub fn burst_span(&self) -> Option<Nanos> {
         let drain = self.burst_iops.checked_sub(self.baseline_iops).filter(|drain| *drain > 0)?;
         Some(Nanos::from_secs_f64(self.credits_max as f64 / drain as f64))
     }
 
-    /// How long an empty bucket takes to fill while nothing is asked of the volume.
+    /// How long an idle volume takes to fill an empty bucket.
     pub fn refill_span(&self) -> Nanos {
         Nanos::from_secs_f64(self.credits_max as f64 / self.baseline_iops as f64)
     }
 }
 
-/// How I/Os are counted.
+/// How I/Os are counted for credits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CountingParameters {
-    /// A longer I/O counts as several; sequential ones that are together not longer count as one.
+    /// A longer I/O counts as several. Sequential ones count as one up to this length.
     pub io_bytes: u64,
     /// I/Os shorter than this are small.
     pub small_io_bytes: u64,
@@ -68,7 +68,7 @@ pub struct CountingParameters {
     pub small_merge_bytes: u64,
 }
 
-/// How long the store takes from the admission of an I/O to its answer: log-normal.
+/// Latency of the store, from the admission of an I/O to its answer; log-normal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LatencyParameters {
     /// The median.
@@ -78,7 +78,7 @@ pub struct LatencyParameters {
 }
 
 impl LatencyParameters {
-    /// The 99 % point of the standard normal distribution.
+    /// The 99th percentile of the standard normal distribution.
     const Z99: f64 = 2.326_347_874_040_841;
 
     /// Standard deviation of the logarithm.
@@ -92,15 +92,14 @@ impl LatencyParameters {
     }
 }
 
-// A network volume: link, credits, throughput limit and store, put together.
+// How the parts work together.
 //
-// A command waits for one of the volume's slots. The data of a write crosses the link first; then the I/O
-// waits for credits, then for its turn under the throughput limit, and then the store answers after a
-// latency drawn for each I/O from a log-normal distribution, side by side with all others. The data of a
-// read crosses the link last. What is acknowledged is durable, so that a flush is one empty round trip,
-// which costs nothing.
+// A command waits for one of the volume's slots. Write data crosses the link first. The I/O then waits for
+// credits, then for its turn under the throughput limit. The store answers after a latency drawn from a
+// log-normal distribution, independently of other I/Os. Read data crosses the link last. Acknowledged data is
+// durable, so a flush is an empty round trip that costs nothing.
 
-/// The union of spans that begin one after the other.
+/// The total length of a union of spans, added in order of their start.
 #[derive(Clone, Copy, Default)]
 struct SpanUnion {
     until: Nanos,
@@ -114,20 +113,20 @@ impl SpanUnion {
     }
 }
 
-/// The other customers' I/O is the same for all volumes.
+/// The I/O of other customers is the same for all volumes.
 const SEED: u64 = 1;
 
 #[derive(Clone, Copy)]
 enum Event {
-    /// The I/O in this slot, with its data if it is a write, has arrived.
+    /// The I/O in this slot has arrived, with its data if it is a write.
     Arrived(u32),
-    /// The store has answered.
+    /// The store has answered the I/O in this slot.
     Answered(u32),
     /// The I/O in this slot ends.
     Complete(u32),
 }
 
-/// The volume.
+/// A network volume in virtual time.
 pub(crate) struct NetworkVolume {
     parameters: VolumeParameters,
     front: Front<Event>,
@@ -138,14 +137,14 @@ pub(crate) struct NetworkVolume {
     random: Xoshiro256PlusPlus,
     /// By slot.
     ios: Vec<Io>,
-    /// How long I/Os were held back for want of credits, and by the throughput limit: the union of their waits.
+    /// How long the lack of credits, and the throughput limit, held I/Os back; overlapping waits count once.
     exceeded: (SpanUnion, SpanUnion),
     sector_bytes: u32,
     contents: Option<PlainContents>,
 }
 
 impl NetworkVolume {
-    /// A volume whose bucket is full or empty; its parameters have been checked.
+    /// A volume with a full or empty bucket, for checked parameters.
     pub(crate) fn new(parameters: VolumeParameters, full: bool, sector_bytes: u32) -> Self {
         let latency = LogNormal::new((parameters.latency.median.0 as f64).ln(), parameters.latency.sigma());
         Self {
@@ -163,10 +162,10 @@ impl NetworkVolume {
         }
     }
 
-    /// A volume as it was when it was [saved](Device::save).
+    /// Restores a [saved](Device::save) volume.
     ///
     /// # Errors
-    /// These bytes are not such a volume.
+    /// The bytes are not the state of such a volume.
     pub(crate) fn restore(
         parameters: VolumeParameters,
         sector_bytes: u32,
@@ -274,46 +273,46 @@ impl Device for NetworkVolume {
         SelfCounts { exceeded: Some((ios.sum, bytes.sum)), ..SelfCounts::default() }
     }
 
-    /// What is behind a store is not known: it counts as written once.
+    /// What a store does is unknown, so all data counts as written once.
     fn flash_counters(&self) -> FlashCounters {
         flash_counters(self.front.host_bytes_written, self.front.host_bytes_written, 0, 0, None)
     }
 }
 
-// When a volume admits I/Os: a bucket of credits in time.
+// When a volume admits I/Os: its bucket of credits over time.
 //
-// Credits are counted in billionths, so that a rate in IOPS times a span in nanoseconds is exact.
+// Credits are counted in billionths, so that IOPS times nanoseconds is exact.
 
 const CREDIT: u128 = 1_000_000_000;
 
 /// Admits I/Os in order of arrival.
 pub(crate) struct CreditBucket {
     parameters: CreditParameters,
-    /// Keeps I/Os apart as the burst rate asks.
+    /// Spaces I/Os as the burst rate demands.
     interval: Timeline,
-    /// Billionths of credits at a time.
+    /// Credits in billionths, at the time `level_at`.
     level: u128,
+    /// The time for which `level` holds.
     level_at: Nanos,
 }
 
 impl CreditBucket {
-    /// A full bucket or an empty one.
     pub(crate) fn new(parameters: CreditParameters, full: bool) -> Self {
         let level = if full { Self::level_max(&parameters) } else { 0 };
         Self::with_level(parameters, level)
     }
 
-    /// A bucket that holds so many billionths of credits.
+    /// A bucket with this many billionths of credits.
     pub(crate) fn with_level(parameters: CreditParameters, level: u128) -> Self {
         Self { parameters, interval: Timeline::default(), level, level_at: Nanos::ZERO }
     }
 
-    /// What it holds at a time at which no I/O waits for credits, in billionths of credits.
+    /// Credits in billionths at a time at which no I/O waits for any.
     pub(crate) fn level(&self, now: Nanos) -> u128 {
         self.earned_credits(now.max(self.level_at)).min(Self::level_max(&self.parameters))
     }
 
-    /// When so many I/Os that arrive now, after all those before, may pass.
+    /// When `ios` I/Os that arrive now may pass, after all earlier ones.
     pub(crate) fn admit(&mut self, now: Nanos, ios: u64) -> Nanos {
         let from = self.interval.reserve(now, Nanos::ZERO);
         let cost = u128::from(ios) * CREDIT;
@@ -327,12 +326,12 @@ impl CreditBucket {
         at
     }
 
-    /// What is in it at a time, without regard to how much it holds.
+    /// Credits at a time, were the bucket unlimited.
     fn earned_credits(&self, at: Nanos) -> u128 {
         self.level + u128::from(self.parameters.baseline_iops) * u128::from((at - self.level_at).0)
     }
 
-    /// Brings the level up to a time; even the smallest bucket holds what the next I/O costs.
+    /// Updates the level to a time. Even the smallest bucket holds the cost of the next I/O.
     fn refill(&mut self, at: Nanos, cost: u128) {
         self.level = self.earned_credits(at).min(Self::level_max(&self.parameters).max(cost));
         self.level_at = at;
@@ -343,16 +342,16 @@ impl CreditBucket {
     }
 }
 
-/// Counts I/Os in the order of their arrival. An I/O of the same kind that begins where the last one ended is
-/// joined to it, whether or not that one was still in flight.
+/// Counts I/Os in order of arrival. An I/O of the same kind that begins where the last one ended is merged
+/// with it, even if that one has already ended.
 pub(crate) struct IoCounter {
     parameters: CountingParameters,
     last: Op,
-    /// Where an I/O would have to begin to be joined to the last one.
+    /// Where an I/O must begin to be merged with the last.
     end: u64,
-    /// As far as I/Os like the last one are joined.
+    /// Up to how many bytes such I/Os are merged.
     merge_bytes: u64,
-    /// Bytes of what was last counted as one; no more than that.
+    /// Bytes already in the I/O counted last, at most that many.
     filled: u64,
 }
 
@@ -361,14 +360,14 @@ impl IoCounter {
         Self { parameters, last: Op::Flush, end: 0, merge_bytes: 0, filled: 0 }
     }
 
-    /// How many I/Os this one counts as; 0 if it was joined to one that was counted already.
+    /// How many I/Os this one counts as; 0 if it was merged with one already counted.
     pub(crate) fn count(&mut self, io: &Io) -> u64 {
         let CountingParameters { io_bytes, small_io_bytes, small_merge_bytes } = self.parameters;
         let length = u64::from(io.length);
         let merge_bytes = if length < small_io_bytes { small_merge_bytes } else { io_bytes };
         let goes_on = io.op == self.last && io.offset == self.end && merge_bytes == self.merge_bytes;
         let filled = if goes_on { self.filled } else { 0 };
-        // A small I/O is never taken apart, even where it is longer than what small ones are joined to.
+        // A small I/O is never split, even if it exceeds the merge limit.
         let part = merge_bytes.max(length.min(io_bytes));
         let count = (filled + length).div_ceil(part) - filled.div_ceil(part);
         self.filled = (filled + length - 1) % part + 1;
@@ -388,7 +387,7 @@ mod tests {
         const PARAMETERS: CreditParameters =
             CreditParameters { baseline_iops: 300, burst_iops: 3000, credits_max: 54_000 };
 
-        /// When the last of so many I/Os that all wait is admitted.
+        /// When the last of `ios` waiting I/Os is admitted.
         fn admit_all(bucket: &mut CreditBucket, now: Nanos, ios: u64) -> f64 {
             (0..ios).map(|_| bucket.admit(now, 1)).last().expect("some I/Os").as_secs_f64()
         }
@@ -408,7 +407,7 @@ mod tests {
         fn an_empty_bucket_fills_while_nobody_asks() {
             let mut bucket = CreditBucket::new(PARAMETERS, false);
             let rested = Nanos::from_secs(9);
-            // 2700 credits, which last for a second at 3000 less 300.
+            // 2700 credits last a second at 3000 less 300.
             let burst = admit_all(&mut bucket, rested, 3000) - 9.0;
             assert!((burst - 1.0).abs() < 0.01, "{burst}");
             let next = admit_all(&mut bucket, rested, 300) - 9.0 - burst;
@@ -480,7 +479,7 @@ mod tests {
             IoCounter::new(counting)
         }
 
-        /// How often `ios` reads of a length count, one after the other or a mebibyte apart.
+        /// How often `ios` reads count, sequential or a mebibyte apart.
         fn count(length: u32, ios: u64, sequential: bool) -> u64 {
             let mut counter = counter();
             let step = if sequential { u64::from(length) } else { 1 << 30 };

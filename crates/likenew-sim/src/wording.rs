@@ -1,4 +1,5 @@
-//! What a simulated drive says: what values take, its past and its parts, what it answers its host, and the settings of a target.
+//! The sentences of a simulated drive: what values it takes, its history and parts, its answers to the host,
+//! and the settings of a target.
 
 use std::fmt;
 
@@ -9,7 +10,7 @@ use likenew_core::units::{Nanos, Number, amount};
 use crate::flash::Trim;
 use crate::state::State;
 
-/// What comes after "it takes".
+/// What a value may be, as it reads after "it takes".
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Domain {
     // Numbers
@@ -30,7 +31,7 @@ pub(crate) enum Domain {
         most: f64,
     },
     PowerOfTwo,
-    /// No more than another value of the file.
+    /// At most another value of the file.
     AtMost {
         key: &'static str,
         value: u64,
@@ -46,11 +47,11 @@ pub(crate) enum Domain {
         sector_bytes: u32,
         capacity_bytes: u64,
     },
-    /// No more than the drive has.
+    /// At most the drive's capacity.
     SectorsWithinDrive {
         sector_bytes: u32,
     },
-    /// A multiple of the rows that a page of the map spans.
+    /// A multiple of the rows that a mapping unit spans.
     MultipleOfRows {
         rows: u32,
     },
@@ -67,7 +68,7 @@ pub(crate) enum Domain {
         most: u32,
         sector_bytes: u32,
     },
-    /// Bytes of a chip's page, for a page of the map.
+    /// A chip page that suits a mapping unit.
     ChipPage {
         map_page: u32,
         row: u32,
@@ -99,7 +100,7 @@ pub(crate) enum Domain {
 }
 
 impl Domain {
-    /// One of some words.
+    /// One of several words.
     pub(crate) fn words(words: &[&str]) -> Self {
         Self::Words(words.iter().map(|word| (*word).to_owned()).collect())
     }
@@ -183,15 +184,15 @@ pub(crate) fn caveat(assumed: usize, parameters: usize) -> String {
     )
 }
 
-// The past
+// History
 
-/// The past of a flash drive.
+/// The history of a flash drive.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FlashPast {
     pub(crate) state: State,
     /// Share of the addresses that was written.
     pub(crate) fill: f64,
-    /// Share of that which was overwritten in units of so many bytes.
+    /// Random overwrites as a share of that, in units of `unit_bytes`.
     pub(crate) overwritten_share: f64,
     pub(crate) unit_bytes: u64,
     /// Share of the addresses whose files were deleted.
@@ -219,7 +220,7 @@ pub(crate) fn flash_past(past: &FlashPast) -> String {
     written + &deleted + &age
 }
 
-/// The addresses that were written: all of them, or the first.
+/// The addresses that were written: all or the first ones.
 fn filled(share: f64) -> String {
     if share >= 1.0 { "all of it".to_owned() } else { format!("the first {}", Share(share)) }
 }
@@ -233,7 +234,7 @@ fn times(share: f64) -> String {
     }
 }
 
-/// From two days on in days, as people say it.
+/// An age, in days from two days on.
 fn ago(age: Nanos) -> String {
     const DAY_S: f64 = 86_400.0;
     let days = age.as_secs_f64() / DAY_S;
@@ -247,7 +248,7 @@ pub(crate) fn disk_past(state: State) -> &'static str {
     }
 }
 
-/// `fill` is the share of the addresses that was overwritten in units of so many bytes.
+/// `fill` is the share of the addresses that was overwritten in units of `unit_bytes`.
 pub(crate) fn shingled_disk_past(state: State, unit_bytes: u64, fill: f64) -> String {
     match state {
         State::New => "new: the persistent cache is empty".to_owned(),
@@ -278,7 +279,7 @@ pub(crate) fn trim(trim: Trim) -> &'static str {
 
 pub(crate) const BUFFER_SURVIVES: &str = "the write buffer is protected";
 
-/// `always` is how many bytes are always there, and `percent` what it may take of free capacity at most.
+/// `always` is the static part in bytes, and `percent` the most that the dynamic part takes of free capacity.
 pub(crate) fn slc_cache(always: u64, percent: u32, bits_per_cell: u32) -> String {
     let dynamic = format!("1/{bits_per_cell} of {percent}% of the capacity without data");
     match (always, percent) {
@@ -288,12 +289,12 @@ pub(crate) fn slc_cache(always: u64, percent: u32, bits_per_cell: u32) -> String
     }
 }
 
-/// The log blocks of a map of clusters.
+/// Number of log blocks, by kind of FTL.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum LogBlocks {
-    /// Of a block map.
+    /// Replacement blocks of a block map.
     Replacement(u32),
-    /// Of BAST or FAST.
+    /// Log blocks of BAST or FAST.
     Log(u32),
 }
 
@@ -310,24 +311,24 @@ pub(crate) fn cluster_map(name: &str, cluster_bytes: u64, groups: u32, logs: Log
 }
 
 likenew_core::sentences! {
-    /// A value of the drive that no measurement shows.
+    /// A value that no measurement shows.
     pub(crate) fn hidden(value: &str) = "{value}, which does not show";
-    /// With one digit after the point.
+    /// With one decimal.
     pub(crate) fn percent(share: f64) = "{:.1}%", share * 100.0;
-    /// All of them with examples. `situations` are those that bring the drive into a situation.
+    /// All settings with examples; `situations` are those of situations.
     pub(crate) fn settings(situations: &str) =
         "state=new, state=used, fill=0..1, deleted=0..1 (share of that which was deleted without TRIM), \
          trim=on, trim=off, cache=on, cache=off, age=90d, data=on, memory=8GiB, busy=100 (IOPS of another \
          program), outliers=1000 (one of so many I/Os takes 50 ms longer), throttle=0.2 (of the link's rate, \
          for 1 s of every 4 s), {situations} and facts=off (the system reports nothing about it)";
-    /// The comment at the start.
+    /// The first line of a generated file.
     pub(crate) fn generated_file_comment(seed: u64) = "# A drive that was drawn at random, from seed {seed}.";
 }
 
-/// The technology of a cloud volume.
+/// The technology of cloud volumes.
 pub(crate) const NETWORK_VOLUME: &str = "cloud volume over flash, burst credits";
 
-// Layers on the way of TRIM
+// Layers that TRIM passes
 
 pub(crate) const ANNOUNCES_TRIM: &str = "it announces TRIM";
 pub(crate) const ANNOUNCES_NO_TRIM: &str = "it announces no TRIM";
@@ -337,7 +338,7 @@ pub(crate) const ALLOWS_DISCARDS: &str = "its table has allow_discards";
 
 // Facts
 
-/// The origin of all facts of a simulated drive.
+/// The source of all facts about a simulated drive.
 pub(crate) const ORIGIN: &str = "announced by the simulated drive";
 pub(crate) const NOT_REPORTED: &str = "a simulated drive does not report it";
 pub(crate) const USED_SPACE_NOT_REPORTED: &str = "nothing reports how much of it is in use";
@@ -349,7 +350,7 @@ pub(crate) const NOTHING_PASSES_HEALTH: &str = "nothing passes its health data";
 
 // Probes
 
-/// Of a drive with `?facts=off`.
+/// For a drive with `?facts=off`.
 pub(crate) const NO_FACTS: &str =
     "the system reports nothing about this drive, as in a container; run likenew on the host";
 pub(crate) const NO_OLD_FILES: &str = "a simulated drive is read as it is";
@@ -370,7 +371,7 @@ pub(crate) fn io_failed(op: Op, offset: u64) -> String {
     format!("a {op} at offset {} failed, and nothing after it was touched", Offset(offset))
 }
 
-// What no run can ask of a simulated drive
+// Requests that no simulated drive supports
 
 likenew_core::sentences! {
     pub(crate) fn null_access(drive: &str) =

@@ -1,11 +1,10 @@
-//! Whether a list of speeds is one cluster or two.
+//! Decides whether a list of speeds is one cluster or two.
 //!
 //! All work is on the logarithms, because ratios of speeds are what matters. A straight slope along the order
 //! (a disk's zones) is removed. The values are split where two clusters of equal spread separate best. Then
-//! two questions decide. Is the gap wide: how many standard deviations are between the levels? And is the
-//! valley empty: how likely are so few values between the levels, if the density there were no lower than
-//! beside it, as in any distribution with one peak? `docs/explanation/method.md` has the formulas and the
-//! counted errors.
+//! two questions decide. How many standard deviations are between the levels? And how likely are so few
+//! values in the valley between them, if the density there were no lower than beside it, as in any
+//! distribution with one peak? `docs/explanation/method.md` has the formulas and the counted errors.
 
 use statrs::distribution::{Binomial, DiscreteCDF as _};
 
@@ -37,19 +36,20 @@ pub struct Levels {
     pub low_interval: Option<Interval>,
     /// The interval of `high` at 95 %; `None` below six values.
     pub high_interval: Option<Interval>,
-    /// The interval of `share_low` at 95%. Like those of the medians, it assumes independent values: where
-    /// slow ones come in [`runs`](Self::runs), it is too narrow.
+    /// The interval of `share_low` at 95%. Like the intervals of the medians, it assumes independent values,
+    /// and is too narrow when slow ones come in [`runs`](Self::runs).
     pub share_low_interval: Interval,
-    /// Distance of the levels over the spread of the values around them, on logarithms: D of Ashman, Bird and Zepf,
-    /// "Detecting bimodality in astronomical datasets", Astronomical Journal 108 (1994) 2348–2361.
+    /// Distance between the levels over the spread of the values around them, in logarithms: D of Ashman,
+    /// Bird and Zepf, "Detecting bimodality in astronomical datasets", Astronomical Journal 108 (1994)
+    /// 2348–2361.
     pub separation: f64,
     /// Which of the values belong to the slower level, in the order they were given.
     pub slow: Vec<bool>,
-    /// Whether slow values come one after another.
+    /// Whether slow values come one after another more often than by chance.
     pub runs: Runs,
 }
 
-/// Fewer values than this are never decided.
+/// With fewer values the answer is [`Modality::Undecided`].
 pub const VALUES_MIN: usize = 10;
 /// A group of at most this share of all values counts as outliers, not as a level. Chosen: one value in 33
 /// says little about a level.
@@ -57,21 +57,22 @@ pub const OUTLIERS_SHARE: f64 = 0.03;
 /// Levels closer than this ratio count as one. Chosen: a user of the drive would not notice the difference.
 pub const RATIO_MIN: f64 = 1.25;
 
-/// One or two values that stand apart do not make a level.
+/// Fewest values of a level: one or two that stand apart are none.
 const LEVEL_MIN: usize = 3;
-/// A valley is real when chance makes it with at most this probability, at a separation of [`SEPARATION`] or
-/// more. Chosen so that at most 1% of series of one level are taken for two (counted in
+/// A valley is real when chance makes it with at most this probability, and the levels are [`SEPARATION`] or
+/// more apart. Chosen so that at most 1% of series of one level are taken for two (counted in
 /// `docs/explanation/method.md`).
 const SIGNIFICANCE: f64 = 0.01;
-/// Separation (Ashman's D) for that; the limit falls to a tenth with each 1 below it. Chosen with it.
+/// Separation (Ashman's D) for [`SIGNIFICANCE`], which falls to a tenth with each 1 below it. Chosen with it.
 const SEPARATION: f64 = 7.0;
 /// A valley is possible up to this probability, provided the levels are [`SEPARATION_DOUBT`] apart. Chosen: a
 /// tenth of all series of one level may stay undecided.
 const DOUBT: f64 = 0.1;
-/// Least separation of two levels, and of a doubt at [`DOUBT`]. Chosen: a uniform distribution has 3.2, and
-/// some scatter above.
+/// Least separation of two levels, and of an undecided answer up to [`DOUBT`]. Chosen: a uniform distribution
+/// has 3.2, and some scatter above.
 const SEPARATION_DOUBT: f64 = 4.0;
-/// Probability up to which levels that are closer leave a doubt. Chosen: they need better evidence.
+/// Probability up to which levels closer than [`SEPARATION_DOUBT`] stay undecided. Chosen: they need better
+/// evidence.
 const DOUBT_CLOSE: f64 = 0.001;
 /// Least separation of any valley, however empty. Chosen: a uniform distribution, cut in the middle, has 3.2.
 const SEPARATION_UNIFORM: f64 = 3.5;
@@ -82,10 +83,10 @@ const RESOLUTION: f64 = 0.01;
 /// far beyond any real speed.
 const RATIO_MAX: f64 = 1_000.0;
 
-/// Whether speeds, in the order they were measured and in any unit, are of one level or of two.
+/// Decides whether speeds have one level or two. They are in the order they were measured, in any unit.
 ///
-/// A series that falls or rises along a line is one level. Of three or more levels, the best split into two
-/// groups counts.
+/// A series that falls or rises along a line has one level. Three or more levels are split into the two
+/// groups that separate best.
 ///
 /// # Panics
 /// When a speed is negative or not a number.
@@ -107,7 +108,7 @@ pub fn bimodality(speeds: &[f64]) -> Modality {
     }
 }
 
-/// The speeds over the line they follow, if they follow one.
+/// Divides the speeds by the line they follow, if they follow one.
 fn without_slope(speeds: Vec<f64>) -> Vec<f64> {
     match speed_pattern(&speeds) {
         Some(SpeedPattern::Sloping(line)) if line.at(0).min(line.at(speeds.len() - 1)) > 0.0 => {
@@ -133,9 +134,8 @@ struct Split<'a> {
 impl<'a> Split<'a> {
     /// The best split if both groups are normal with one variance: the classification likelihood of Symons,
     /// "Clustering criteria and multivariate normal mixtures", Biometrics 37 (1981) 35–43. On equal groups it
-    /// is Otsu's threshold. Neither group is so small that it would be outliers, and the likelihood takes
-    /// outliers to be no further out than the values beside them; otherwise one file that hung would attract
-    /// the split.
+    /// is Otsu's threshold. No group is small enough to be outliers. The likelihood moves outliers in to the
+    /// values beside them; otherwise one file that hung would attract the split.
     fn best(logs: &'a [f64]) -> Self {
         let count = logs.len();
         let outliers = (OUTLIERS_SHARE * count as f64) as usize;
@@ -200,7 +200,7 @@ impl<'a> Split<'a> {
     fn emptiness(&self, valley: (f64, f64), flank: (f64, f64)) -> f64 {
         let values = || self.low.iter().chain(self.high);
         let inside = values().filter(|value| **value > valley.0 && **value < valley.1).count() as u64;
-        // One value of the flank is its own end, and says nothing of the density.
+        // A flank's end is one of its own values, which says nothing of the density.
         let beside = values().filter(|value| **value >= flank.0 && **value <= flank.1).count();
         let beside = beside.saturating_sub(1) as u64;
         let (valley_width, flank_width) = (valley.1 - valley.0, (flank.1 - flank.0).max(2.0 * RESOLUTION));

@@ -1,9 +1,9 @@
-//! A line that is level on one side of a knee and rises on the other.
+//! Fits a line that is level on one side of a knee and rises on the other.
 
 use crate::interval::Interval;
 use crate::summary::refuse_nan;
 
-/// One measured point: where, what, and the standard error of that.
+/// A measured point and its standard error.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
     /// Where it was measured; above 0.
@@ -14,14 +14,14 @@ pub struct Point {
     pub error: f64,
 }
 
-/// y = level + rise · max(0, 1 − x/knee): level from the knee on, and `rise` above that at 0.
+/// y = level + rise · max(0, 1 − x/knee): level from the knee on, and higher by `rise` at 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BrokenLine {
     /// The value from the knee on.
     pub level: f64,
-    /// How much higher it is at 0; not below 0.
+    /// How much higher the line is at 0; not below 0.
     pub rise: f64,
-    /// Where it becomes level.
+    /// Where the line becomes level.
     pub knee: f64,
     /// The interval of the knee at the confidence asked for.
     pub knee_interval: Interval,
@@ -29,21 +29,21 @@ pub struct BrokenLine {
     pub misfit: f64,
 }
 
-/// Fewer points than this fit any knee.
+/// Fewest points: any knee fits fewer.
 pub const POINTS_MIN: usize = 4;
-/// Knees that are tried, evenly spread over the logarithm, and again around the best.
+/// Number of knees tried, evenly spaced in the logarithm, and again around the best.
 const KNEES: usize = 400;
 /// The 90% quantile of χ² with one degree of freedom: the rise of χ² that limits the interval of the knee.
 const CHI_90: f64 = 2.706;
 
 /// The broken line that fits best: weighted least squares for level and rise at each knee, and the knee with
 /// the least χ² (Hinkley, "Inference about the intersection in two-phase regression", Biometrika 56 (1969)
-/// 495–504). The interval holds the knees whose χ² is at most 2.706 above the least (profile likelihood, 90
-/// %), errors being taken for as much larger as the points lie farther from the line than they say. `None` of
-/// fewer than [`POINTS_MIN`] points, or where nothing rises.
+/// 495–504). The interval holds the knees whose χ² is at most 2.706 above the least (profile likelihood,
+/// 90 %). If the points lie farther from the line than their errors say, the errors count as that much
+/// larger. `None` with fewer than [`POINTS_MIN`] points, or when nothing rises.
 ///
 /// # Panics
-/// When a number is not a number, or `x` or `error` is not above 0.
+/// When a value is not a number, or `x` or `error` is not above 0.
 pub fn broken_line(points: &[Point]) -> Option<BrokenLine> {
     points.iter().for_each(|point| {
         refuse_nan(&[point.x, point.y, point.error]);
@@ -58,7 +58,7 @@ pub fn broken_line(points: &[Point]) -> Option<BrokenLine> {
     let coarse = best(points, least, step, KNEES)?;
     let fine_step = step.powf(2.0 / KNEES as f64);
     let (knee, best_fit) = best(points, coarse.0 / step, fine_step, KNEES)?;
-    // Level, rise and knee are three.
+    // Level, rise and knee take three degrees of freedom.
     let misfit = best_fit.chi / (points.len() - 3).max(1) as f64;
     let limit = best_fit.chi + CHI_90 * misfit.max(1.0);
     let inside = |knee: f64| fit(points, knee).is_some_and(|fit| fit.chi <= limit);
@@ -75,7 +75,7 @@ pub fn broken_line(points: &[Point]) -> Option<BrokenLine> {
 }
 
 impl BrokenLine {
-    /// The line at a place.
+    /// The value of the line at `x`.
     pub fn at(&self, x: f64) -> f64 {
         self.level + self.rise * (1.0 - x / self.knee).max(0.0)
     }
@@ -93,7 +93,7 @@ fn best(points: &[Point], from: f64, step: f64, count: usize) -> Option<(f64, Fi
     fits.min_by(|one, other| one.1.chi.total_cmp(&other.1.chi))
 }
 
-/// Weighted least squares of level and rise for one knee; `None` where there is nothing before it, or nothing
+/// Weighted least squares of level and rise for one knee; `None` when no point lies before it, or nothing
 /// rises.
 fn fit(points: &[Point], knee: f64) -> Option<Fit> {
     let (mut s, mut sh, mut shh, mut sy, mut shy) = (0.0, 0.0, 0.0, 0.0, 0.0);

@@ -1,10 +1,10 @@
-//! Knees and zones: where a series changes its level along its order.
+//! Finds knees and zones: where a series changes its level.
 //!
 //! All work is on the logarithms, because ratios of speeds and latencies are what matters. Single outliers
-//! are moved in to their neighbors, so that a hiccup makes no level. Then the series is cut where the squares
-//! around the levels, plus a penalty for each, are least; the penalty grows with the noise and with the
-//! correlation of neighbors. A part that a line explains better than a staircase is one sloping level.
-//! `docs/explanation/method.md` has the formulas and the counted errors.
+//! are moved in to their neighbors, so that a hiccup makes no level. Then the series is cut so that the
+//! squares around the levels, plus a penalty for each level, are least. The penalty grows with the noise and
+//! with the correlation of neighbors. A part that a line explains better than a staircase is one sloping
+//! level. `docs/explanation/method.md` has the formulas and the counted errors.
 
 use std::ops::Range;
 
@@ -22,8 +22,8 @@ pub struct Level {
     pub median: f64,
     /// Mean, in the unit of the values.
     pub mean: f64,
-    /// The interval of the mean at 95 %: [`window_interval`], or [`mean_interval`] below ten values. Of a
-    /// slope, whose values have no common mean, it is wide. `None` of one value.
+    /// The interval of the mean at 95 %: [`window_interval`], or [`mean_interval`] below ten values. It is
+    /// wide for a slope, whose values have no common mean, and `None` for one value.
     pub interval: Option<Interval>,
 }
 
@@ -32,31 +32,31 @@ pub struct Level {
 pub struct Knee {
     /// Index of the first value of the new level.
     pub at: usize,
-    /// Median of the level before it.
+    /// Median of the level before the knee.
     pub before: f64,
-    /// Median of the level from it on.
+    /// Median of the level from the knee on.
     pub after: f64,
-    /// The change is, at 95%, not before this index …
+    /// First index at which the change may be, at 95%.
     pub at_low: usize,
-    /// … and not after this one.
+    /// Last index at which the change may be, at 95%.
     pub at_high: usize,
 }
 
 /// A smaller change than this share of the level is no knee. Chosen: a user of the drive would not notice it.
 pub const LEAST_CHANGE: f64 = 0.05;
-/// The same for the zones of a disk. Chosen: they differ by a few percent.
+/// A smaller change between zones of a disk does not count. Chosen: zones differ by a few percent.
 pub const LEAST_CHANGE_OF_ZONES: f64 = 0.01;
-/// Values of a level, at least: one or two that stand apart are a hiccup.
+/// Fewest values of a level: one or two that stand apart are a hiccup.
 pub const LEVEL_MIN: usize = 3;
 
 /// A longer series is reduced to the medians of equal pieces, because all pairs of places are tried.
 const PIECES_MAX: usize = 5_000;
 
-/// The levels of a series, from its start; one level means that there is no change point. A change counts if
-/// it is significant and at least [`LEAST_CHANGE`] of the level. A slope is one level, whether straight or
-/// bent, and so is a staircase of steps too small to count; a flat part and the slope after it are two.
+/// Finds the levels of a series, in order. A series without a change is one level. A change counts if it is
+/// significant and at least [`LEAST_CHANGE`] of the level. A slope is one level, straight or bent, and so is
+/// a staircase of steps too small to count. A flat part and the slope after it are two.
 ///
-/// Of no values there is no level. Above 5 000 values, places are known to the length of one of 5 000 pieces.
+/// No values have no level. Above 5 000 values, places are known to the length of one of 5 000 pieces.
 ///
 /// # Panics
 /// When a value is negative or not a finite number.
@@ -64,8 +64,8 @@ pub fn levels(values: &[f64]) -> Vec<Level> {
     find_levels(values, LEAST_CHANGE)
 }
 
-/// As [`levels`], with changes from [`LEAST_CHANGE_OF_ZONES`] on: the zones of a disk, when the noise is much
-/// smaller than the steps between them. Otherwise the disk slopes, and is one level here, too.
+/// Finds the zones of a disk: [`levels`] with changes from [`LEAST_CHANGE_OF_ZONES`] on. That takes steps far
+/// above the noise; otherwise the disk slopes, and is one level here, too.
 ///
 /// # Panics
 /// When a value is negative or not a finite number.
@@ -98,9 +98,9 @@ fn level(values: &[f64], range: Range<usize>) -> Level {
 
 /// A series made ready to be cut.
 struct Search {
-    /// Values in the series.
+    /// Number of values in the series.
     count: usize,
-    /// Values in each of its pieces.
+    /// Number of values in each piece.
     width: usize,
     /// Logarithms of the pieces.
     logs: Vec<f64>,
@@ -119,20 +119,20 @@ impl Search {
         Self { count: values.len(), width, logs, sums, long_run_variance }
     }
 
-    /// The levels, in pieces.
+    /// The levels, as ranges of pieces.
     fn ranges(&self, least_change: f64) -> Vec<Range<usize>> {
         let penalty = penalty(self.long_run_variance, self.logs.len());
         partition(&self.logs, &self.sums, penalty, least_change)
     }
 
-    /// The values of some pieces.
+    /// Indices of the values in these pieces.
     fn indices(&self, pieces: &Range<usize>) -> Range<usize> {
         pieces.start * self.width..(pieces.end * self.width).min(self.count)
     }
 
-    /// The places of the change that the likelihood cannot distinguish from the best one: the region of
-    /// Hansen, "Sample splitting and threshold estimation", Econometrica 68 (2000) 575–603, where twice the
-    /// logarithm of the ratio is at most −2·ln(1 − √0.95) = 7.35.
+    /// The knee between two levels. It may be at every place that the likelihood cannot distinguish from the
+    /// best one: the region of Hansen, "Sample splitting and threshold estimation", Econometrica 68 (2000)
+    /// 575–603, where twice the logarithm of the ratio is at most −2·ln(1 − √0.95) = 7.35.
     fn knee(&self, values: &[f64], before: &Range<usize>, after: &Range<usize>) -> Knee {
         let (own, next) = (self.sums.mean(before), self.sums.mean(after));
         let squares = |at: usize| {
@@ -161,7 +161,7 @@ const RATIO_MAX: f64 = 1_000.0;
 /// Differences below this share are not resolved, so that exactly equal values have a noise. Chosen: half the
 /// smallest change that counts.
 const RESOLUTION: f64 = 0.005;
-/// Values of a running median, of which one or two may be outliers.
+/// Width of the running median, in values; one or two of them may be outliers.
 const NEIGHBORS: usize = 5;
 /// Standard deviations beyond which a value is not noise.
 const DEVIATIONS_MAX: f64 = 3.0;
@@ -169,26 +169,26 @@ const DEVIATIONS_MAX: f64 = 3.0;
 const NORMAL_MEDIAN: f64 = 0.674_49;
 /// The variance of a normal distribution cut off at three standard deviations, over that of the whole.
 const TRUNCATED_NORMAL_VARIANCE: f64 = 0.973_3;
-/// Differences that may be changes of level, for each value of the lag. Chosen …
+/// Chosen: this many large differences may be changes of level, for each value of the lag, besides
+/// [`LARGE_SHARE`].
 const CHANGES: f64 = 3.0;
-/// … besides this share of all. Chosen: when more are large, they are the noise of the series.
+/// Share of all differences that may be changes of level. Chosen: when more are large, they are the noise.
 const LARGE_SHARE: f64 = 0.1;
-/// Correlation of neighbors that is assumed, as few values do not show it (chosen: windows of one run are
-/// seldom independent) …
+/// Correlation of neighbors that is assumed, as few values do not show it. Chosen: windows of one run are
+/// seldom independent.
 const CORRELATION_EXPECTED: f64 = 0.3;
-/// … and the number of values whose evidence it weighs as much as. Chosen: fewer values estimate a
-/// correlation badly.
+/// Number of values that [`CORRELATION_EXPECTED`] counts as. Chosen: fewer values estimate a correlation
+/// badly.
 const CORRELATION_WEIGHT: f64 = 30.0;
 /// Limit of the correlation. Chosen: more would be a wave or a slope.
 const CORRELATION_MAX: f64 = 0.7;
-/// How much a change of level has to reduce the squares, in long-run variances: this, and twice the logarithm
-/// of the number of values. Chosen so that few of the plain series of `docs/explanation/method.md` have a
-/// knee.
+/// A change of level has to reduce the squares by this many long-run variances, plus twice the logarithm of
+/// the number of values. Chosen so that few of the plain series of `docs/explanation/method.md` have a knee.
 const PENALTY: f64 = 8.0;
 
 /// The logarithms, with outliers moved in to the median of their five nearest neighbors ± three standard
 /// deviations (Hampel's identifier: Davies and Gather, "The identification of multiple outliers", JASA 88
-/// (1993) 782–792). All zero when the typical value is zero.
+/// (1993) 782–792). All are zero when the median of the series is zero.
 pub(super) fn without_hiccups(values: &[f64]) -> Vec<f64> {
     let center = median(values).unwrap_or(0.0);
     if center == 0.0 {
@@ -236,7 +236,7 @@ fn mean_square(values: &[f64]) -> f64 {
 
 /// The variance of the mean of many values, times their number.
 ///
-/// It comes from the differences at lags 1 and 2, as of a series of autoregressive noise: their variances are
+/// It is estimated from the differences at lags 1 and 2. In autoregressive noise their variances are
 /// 2σ²(1 − ρ) and 2σ²(1 − ρ²) (Chakar, Lebarbier, Lévy-Leduc and Robin, "A robust approach for estimating
 /// change-points in the mean of an AR(1) process", Bernoulli 23 (2017) 1408–1447), and the long-run variance
 /// is σ²(1 + ρ)/(1 − ρ).
@@ -249,21 +249,21 @@ pub(super) fn long_run_variance(logs: &[f64]) -> f64 {
     near / 2.0 * (1.0 + correlation) / (1.0 - correlation).powi(2)
 }
 
-/// How much a further level has to reduce the squares of so many values.
+/// How much a further level has to reduce the squares of `count` values.
 pub(super) fn penalty(long_run_variance: f64, count: usize) -> f64 {
     long_run_variance * (PENALTY + 2.0 * (count.max(1) as f64).ln())
 }
 
-/// Penalties of a line. Chosen: it has one number more than a level, but no place to search for, as a second
-/// level would have …
+/// Cost of a line, in penalties of a level. Chosen: it has one number more than a level, but, unlike a second
+/// level, no place to search for.
 const PENALTIES_OF_A_LINE: f64 = 1.75;
-/// … and those of a parabola. Chosen: it has one number more.
+/// Cost of a parabola, in penalties of a level. Chosen: it has one number more than a line.
 const PENALTIES_OF_A_PARABOLA: f64 = 2.25;
-/// A level that may be a few values of a neighboring one, brought together by chance, does not count; this is
-/// the probability of that anywhere in the series. Chosen: one series in a hundred.
+/// Chance may bring some values of one level together so that they look like another. This is the probability
+/// up to which a level counts, anywhere in the series. Chosen: one series in a hundred.
 const CHANCE_MAX: f64 = 0.01;
 
-/// The stretches of a series, where each level or slope costs a penalty and changes count from this share on.
+/// Cuts a series into stretches. Each level or slope costs a penalty; changes count from `least_change` on.
 ///
 /// Optimal partitioning (Jackson et al., "An algorithm for optimal partitioning of data on an interval", IEEE Signal
 /// Processing Letters 12 (2005) 105–108), first into levels, and then, between the boundaries found, into levels, lines
@@ -287,15 +287,16 @@ pub(super) fn partition(logs: &[f64], sums: &Sums, penalty: f64, least_change: f
             .min(curve(bent, PENALTIES_OF_A_PARABOLA))
     });
     let least = (1.0 + least_change).ln();
-    // As a doubt: how much smaller a change is than the least that counts, and how likely chance put a level together.
+    // Two doubts: how much a change is below the least that counts, and how likely chance made a level.
     let small = |a: &Range<usize>, b: &Range<usize>| least - (sums.mean(a) - sums.mean(b)).abs();
     let segments = join_segments(segments, 0.0, small);
     join_segments(segments, CHANCE_MAX / logs.len() as f64, |a, b| chance(logs, a, b))
 }
 
-/// The cheapest way to cut at some of the places into stretches of at least so many places each.
+/// The cheapest way to cut at some of the places into stretches of at least `length_min` places.
 fn best(places: &[usize], length_min: usize, cost: impl Fn(&Range<usize>) -> f64) -> Vec<Range<usize>> {
-    // The cost up to each place, and where the last stretch up to it starts. What is too short is in one piece.
+    // The cost up to each place, and where the last stretch up to it starts. A series too short to cut stays
+    // whole.
     let mut cheapest = vec![(0.0f64, 0)];
     for end in 1..places.len() {
         let whole = if end < length_min { f64::INFINITY } else { cost(&(places[0]..places[end])) };
@@ -321,8 +322,7 @@ fn best(places: &[usize], length_min: usize, cost: impl Fn(&Range<usize>) -> f64
     parts
 }
 
-/// Joins neighboring stretches while there is doubt about them, the most doubtful first, until no doubt is
-/// above the limit.
+/// Joins neighboring stretches, the most doubtful pair first, until no doubt is above the limit.
 fn join_segments(
     mut parts: Vec<Range<usize>>,
     limit: f64,
@@ -343,9 +343,9 @@ fn join_segments(
     }
 }
 
-/// The probability that as many values of the shorter stretch are on its side of the middle between the two
-/// if they were drawn from the longer one: a sign test. The longer one is credited with half a value that it
-/// does not have.
+/// The probability that the shorter stretch was drawn from the longer one, by a sign test: how many of its
+/// values are on its own side of the middle between the two. The longer one is credited with half a value
+/// more there than it has.
 fn chance(logs: &[f64], a: &Range<usize>, b: &Range<usize>) -> f64 {
     let level = |range: &Range<usize>| logs[range.clone()].iter().sum::<f64>() / range.len() as f64;
     let (short, long) = if a.len() < b.len() { (a, b) } else { (b, a) };
@@ -361,7 +361,7 @@ fn chance(logs: &[f64], a: &Range<usize>, b: &Range<usize>) -> f64 {
     }
 }
 
-/// A parabola through few values fits a knee, too; it is tried on a stretch of at least this share of the series.
+/// Least share of the series on which a parabola is tried: through few values it fits a knee, too.
 const BENT_SHARE_MIN: f64 = 0.05;
 
 /// Running sums of a series of logarithms.
@@ -406,7 +406,7 @@ impl Sums {
         self.level.len() - 1
     }
 
-    /// Mean of the logarithms, over the series' mean.
+    /// Mean of the logarithms, less the mean of the whole series.
     pub(super) fn mean(&self, range: &Range<usize>) -> f64 {
         minus(self.level[range.end], self.level[range.start])[0] / range.len() as f64
     }
@@ -437,8 +437,7 @@ impl Sums {
             return (f64::INFINITY, f64::INFINITY);
         }
         let line = (vv - v0 * v0 / w0 - v1 * v1 / w2).max(0.0);
-        // The part of the quadratic term that is orthogonal to the others, and the part of the values along
-        // it.
+        // The part of the quadratic term that is orthogonal to the others, and the values along that part.
         let (along_constant, along_line) = (w2 / w0, w3 / w2);
         let own = w4 - along_constant * w2 - along_line * w3;
         let product = v2 - along_constant * v0 - along_line * v1;

@@ -1,4 +1,4 @@
-//! A choice among explanations by their predictions for points that were held out.
+//! Chooses among explanations by their predictions for points that were held out of the fit.
 
 use crate::summary::{maximum, mean, standard_deviation};
 
@@ -9,10 +9,10 @@ pub struct HoldOut {
     pub errors: Vec<f64>,
 }
 
-/// Holds out each of the points `out` in turn, whole, and asks for the prediction of a fit to all others:
-/// `predict(kept, test_point)` with indices of `values`. Leaving one out is least biased and, for few
-/// points, as good as any other way of parting them (Stone, "Cross-validatory choice and assessment of
-/// statistical predictions", JRSS B 36 (1974) 111–147).
+/// Holds out each of the points `out` in turn and predicts it by a fit to all others:
+/// `predict(kept, test_point)` with indices of `values`. Leaving one out is least biased and, for few points,
+/// as good as any other way of parting them (Stone, "Cross-validatory choice and assessment of statistical
+/// predictions", JRSS B 36 (1974) 111–147).
 ///
 /// `None` where nothing was held out, or a point could not be predicted.
 ///
@@ -52,14 +52,14 @@ impl HoldOut {
 /// Errors that differ by less than this share count as equal. Chosen: no reader of a prediction would care.
 const DIFFERENCE_LEAST: f64 = 0.01;
 
-/// The index of the explanation to believe. They come in order of their complexity, simplest first, `None`
-/// where one could not be tried; the choice is the simplest whose errors are, point by point, not larger than
-/// those of the best by more than one standard error of that difference, or by a percent: the
+/// The index of the explanation to believe: the simplest that predicts as well as the best. Candidates come
+/// simplest first, `None` where one could not be tried. One predicts as well if its errors exceed those of
+/// the best, point by point, by at most one standard error of that difference, or by a percent: the
 /// one-standard-error rule (Breiman, Friedman, Olshen & Stone, "Classification and Regression Trees", 1984,
 /// section 3.4.3) on paired differences.
 ///
 /// # Panics
-/// When explanations were held to different points.
+/// When candidates were tested at different points.
 pub fn simplest_equivalent(candidates: &[Option<HoldOut>]) -> Option<usize> {
     let attempts =
         || candidates.iter().enumerate().filter_map(|(index, candidate)| Some((index, candidate.as_ref()?)));

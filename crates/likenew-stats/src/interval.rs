@@ -1,5 +1,5 @@
-//! How far an estimate can be trusted: confidence intervals from few passes, from many values, and of counts; when to stop
-//! measuring; and how much a number differs from one time to the next though nothing changed.
+//! Confidence intervals of means, medians, shares, counts and ratios; when to stop measuring; and how much a
+//! number varies though nothing changed.
 //!
 //! One value has no interval: it does not show how the next one would differ. The functions return `None`
 //! there, and a report has to say "measured once".
@@ -12,8 +12,8 @@ use super::summary::{mean, median, refuse_nan, sorted, standard_deviation};
 
 /// The confidence of every interval that is reported without its level: 95 of 100 hold the truth. Chosen: the usual level.
 pub const CONFIDENCE_95: f64 = 0.95;
-/// The confidence of what an x-ray and the indicators of a check are known to: 90 of 100 intervals hold the truth. Chosen:
-/// few I/Os tell little, and what follows from them is weighed with other evidence.
+/// The confidence of what an x-ray finds and of the indicators of a check: 90 of 100 intervals hold the
+/// truth. Chosen: few I/Os tell little, and what follows from them is weighed with other evidence.
 pub const CONFIDENCE_90: f64 = 0.9;
 /// The confidence of intervals that decide between two answers by not overlapping: 99 of 100 hold the truth. Chosen: a wrong
 /// answer is worse than none.
@@ -29,7 +29,7 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// Whether it contains a value, ends included.
+    /// Whether the interval contains a value, ends included.
     pub fn contains(&self, value: f64) -> bool {
         (self.low..=self.high).contains(&value)
     }
@@ -58,9 +58,9 @@ fn tail(confidence: f64) -> f64 {
     (1.0 - confidence) / 2.0
 }
 
-/// The interval of a share, of which `hits` of `cases` independent cases were counted (Wilson, "Probable inference, the law
-/// of succession, and statistical inference", JASA 22 (1927) 209–212): the shares that a normal test does not reject.
-/// It stays within 0 and 1, and has a width even when none or all were hits. `None` of no cases.
+/// The interval of a share, from `hits` of `cases` independent cases (Wilson, "Probable inference, the law of
+/// succession, and statistical inference", JASA 22 (1927) 209–212): the shares that a normal test does not
+/// reject. It stays within 0 and 1, and has a width even when none or all were hits. `None` without cases.
 ///
 /// # Panics
 /// When `confidence` is not between 0 and 1, or there are more hits than cases.
@@ -74,16 +74,17 @@ pub fn share_interval(hits: u64, cases: u64, confidence: f64) -> Option<Interval
     let weight = z * z / count;
     let center = (share + weight / 2.0) / (1.0 + weight);
     let half = (share * (1.0 - share) * weight + weight * weight / 4.0).sqrt() / (1.0 + weight);
-    // At none and at all the end is exact, but for rounding.
+    // Without hits the lower end is exactly 0, with hits only the upper end exactly 1; rounding would miss
+    // both.
     let low = if hits == 0 { 0.0 } else { center - half };
     let high = if hits == cases { 1.0 } else { center + half };
     Some(Interval { low, high })
 }
 
-/// The interval of the expected number of rare events of which so many were counted, such as stalls: exact for
-/// independent events (Garwood, "Fiducial limits for the Poisson distribution", Biometrika 28 (1936) 437–442). Of no
-/// event the lower end is zero, and the upper one, at 95 %, is 3.69. Divide both ends by what was watched (gigabytes,
-/// seconds) to have a rate.
+/// The interval of the expected number of rare events, such as stalls, of which `count` were seen: exact for
+/// independent events (Garwood, "Fiducial limits for the Poisson distribution", Biometrika 28 (1936)
+/// 437–442). Without events the lower end is zero, and the upper one, at 95 %, is 3.69. For a rate, divide
+/// both ends by what was watched (gigabytes, seconds).
 ///
 /// # Panics
 /// When `confidence` is not between 0 and 1.
@@ -99,8 +100,8 @@ pub fn rate_interval(count: u64, confidence: f64) -> Interval {
 /// largest, where k is the largest number for which at most a tail's share of coin tosses give fewer than k
 /// heads (Thompson, "On confidence ranges for the median and other expectation distributions for populations
 /// of unknown distribution form", Annals of Mathematical Statistics 7 (1936) 122–128). It holds the truth at
-/// least as often as its confidence says. `None` when even the extremes do not reach it: at 95% below six
-/// values.
+/// least as often as its confidence says. `None` when even the extremes do not reach that confidence: at 95%
+/// below six values.
 ///
 /// # Panics
 /// When `confidence` is not between 0 and 1, or a value is not a number.
@@ -108,7 +109,7 @@ pub fn median_interval(values: &[f64], confidence: f64) -> Option<Interval> {
     let tail = tail(confidence);
     let ascending = sorted(values);
     let tosses = Binomial::new(0.5, values.len() as u64).expect("a fair coin");
-    // How many of the outermost values may be left out at each end; the number is at most half of them.
+    // Searches how many of the outermost values may be left out at each end: at most half of them.
     let (mut enough, mut too_many) = (None, values.len() as u64 / 2 + 1);
     let mut fewest = 0;
     while fewest < too_many {
@@ -122,11 +123,11 @@ pub fn median_interval(values: &[f64], confidence: f64) -> Option<Interval> {
     enough.map(|skips| Interval { low: ascending[skips], high: ascending[values.len() - 1 - skips] })
 }
 
-/// The interval of mean(`numerator`) / mean(`denominator`) of two independent sets of a few passes: the ratios ρ for
-/// which mean(`numerator`) − ρ·mean(`denominator`) does not differ from zero (Fieller, "Some problems in interval
-/// estimation", Journal of the Royal Statistical Society B 16 (1954) 175–185), where the sets may scatter differently
-/// (degrees of freedom by Welch, "The generalization of Student's problem when several different population variances
-/// are involved", Biometrika 34 (1947) 28–35).
+/// The interval of mean(`numerator`) / mean(`denominator`) of two independent sets of a few passes: the
+/// ratios ρ for which mean(`numerator`) − ρ·mean(`denominator`) does not differ from zero (Fieller, "Some
+/// problems in interval estimation", Journal of the Royal Statistical Society B 16 (1954) 175–185). The sets
+/// may scatter differently: the degrees of freedom are by Welch, "The generalization of Student's problem
+/// when several different population variances are involved", Biometrika 34 (1947) 28–35.
 ///
 /// `None` when a set has fewer than two values, or when `denominator` is so uncertain that its mean may be
 /// zero: then no ratio is too large.
@@ -156,7 +157,7 @@ pub fn ratio_interval(numerator: &[f64], denominator: &[f64], confidence: f64) -
     }
     let center = above.mean * below.mean / squared;
     let product = above.mean * above.mean - t_squared * above.variance;
-    // The discriminant is that of a quadratic whose values at the estimate are negative.
+    // The quadratic is negative at the estimate, so its discriminant is positive but for rounding.
     let half = (center * center - product / squared).max(0.0).sqrt();
     Some(Interval { low: center - half, high: center + half })
 }
@@ -178,17 +179,17 @@ impl MeanEstimate {
     }
 }
 
-/// Fewer windows than this do not show their dependence.
+/// Fewest windows: fewer do not show how they depend on one another.
 pub const WINDOWS_MIN: usize = 10;
 /// The number of cosine waves is this times the number of windows to the power of two thirds, as Lazarus et
 /// al. recommend.
 const WAVES: f64 = 0.4;
 
-/// The interval of the mean of consecutive windows of one run, as long as they neither rise nor fall: mean ± t·√(Ω/n)
-/// with B degrees of freedom, where Ω, the variance of the mean times n, is the mean square of the B slowest cosine
-/// waves in the series, and B = 0.4·n^⅔ (Lazarus, Lewis, Stock and Watson, "HAR inference: recommendations for
-/// practice", Journal of Business & Economic Statistics 36 (2018) 541–559). Block bootstraps and batch means were
-/// counted, too, and held the truth less often.
+/// The interval of the mean of consecutive windows of one run, as long as they neither rise nor fall:
+/// mean ± t·√(Ω/n) with B degrees of freedom, where Ω, the variance of the mean times n, is the mean square
+/// of the B slowest cosine waves in the series, and B = 0.4·n^⅔ (Lazarus, Lewis, Stock and Watson, "HAR
+/// inference: recommendations for practice", Journal of Business & Economic Statistics 36 (2018) 541–559).
+/// Block bootstraps and batch means were tried, too; their intervals held the truth less often.
 ///
 /// `None` below [`WINDOWS_MIN`] values.
 ///
@@ -208,8 +209,8 @@ pub fn window_interval(values: &[f64], confidence: f64) -> Option<Interval> {
     Some(Interval { low: center - half, high: center + half })
 }
 
-/// The amplitude in the series of a cosine with this many half waves. Of independent values the square is, on
-/// average, their variance.
+/// The amplitude of a cosine with `wave` half waves in the series. Its square is, on average, the variance of
+/// independent values.
 fn amplitude(values: &[f64], center: f64, wave: usize) -> f64 {
     let count = values.len() as f64;
     let step = PI * wave as f64 / count;
@@ -217,16 +218,16 @@ fn amplitude(values: &[f64], center: f64, wave: usize) -> f64 {
     (2.0 / count).sqrt() * values.iter().enumerate().map(along).sum::<f64>()
 }
 
-/// How precise a mean is wanted, and for how many passes at most.
+/// How precise a mean has to be, and how many passes that may take.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Goal {
     /// Half the width of the interval over the mean, such as 0.02.
     pub share: f64,
     /// Confidence of the interval, such as 0.95.
     pub confidence: f64,
-    /// No stopping before so many passes.
+    /// Fewest passes.
     pub passes_min: usize,
-    /// No pass after so many.
+    /// Most passes.
     pub passes_max: usize,
 }
 
@@ -234,9 +235,9 @@ impl Goal {
     /// Half the width of the interval over the mean, ±2%. Chosen: passes that vary by 5% mostly reach it
     /// within [`PASSES_MAX`](Self::PASSES_MAX).
     pub const SHARE: f64 = 0.02;
-    /// Fewer passes are too easily alike by chance.
+    /// Fewest passes: fewer are too easily alike by chance.
     pub const PASSES_MIN: usize = 5;
-    /// Passes that vary by 5% mostly reach ±2% before.
+    /// Most passes: those that vary by 5% mostly reach ±2% before.
     pub const PASSES_MAX: usize = 50;
 }
 
@@ -262,17 +263,17 @@ pub enum Precision {
     Unreachable(Interval),
 }
 
-/// How many times as wide as Student's the interval is, as it is checked after every pass. Chosen by the
+/// Factor by which Student's interval is widened, because it is checked after every pass. Chosen by the
 /// coverage counted in `docs/explanation/method.md`.
 const INFLATION: f64 = 1.15;
 
-/// Whether these passes are enough: after the pattern of Chow and Robbins, "On the asymptotic theory of
-/// fixed-width sequential confidence intervals for the mean", Annals of Mathematical Statistics 36 (1965)
-/// 457–462. To be asked after every pass, with all passes so far.
+/// Decides whether the passes so far are enough, after the pattern of Chow and Robbins, "On the asymptotic
+/// theory of fixed-width sequential confidence intervals for the mean", Annals of Mathematical Statistics 36
+/// (1965) 457–462. Call it after every pass, with all passes so far.
 ///
 /// # Panics
-/// When the goal asks for no positive share, a confidence not between 0 and 1, fewer than two passes, or fewer at most
-/// than at least; or when a pass is not a number.
+/// When the goal's share is not above 0, its confidence is not between 0 and 1, `passes_min` is below 2 or
+/// above `passes_max`, or a pass is not a number.
 pub fn precision(passes: &[f64], goal: &Goal) -> Precision {
     assert!(goal.share > 0.0, "a precision is a share above zero, not {}", goal.share);
     assert!(
@@ -297,18 +298,17 @@ pub fn precision(passes: &[f64], goal: &Goal) -> Precision {
     }
 }
 
-/// The median of the absolute differences of two values of a normal distribution, in its standard deviations:
-/// √2 times its third quartile.
+/// The median of the absolute differences of two values of a normal distribution, in standard deviations: √2
+/// times the third quartile.
 const DIFFERENCE: f64 = 0.953_872_552_408_939_8;
-/// Differences that the assumed value counts as.
+/// How many differences the assumed value counts as.
 const ASSUMED: usize = 2;
 
-/// The repeatability standard deviation (ISO 5725-1) of numbers in the order in which they were measured,
-/// from the differences of successive ones, so that what changes slowly is not taken for scatter (von Neumann
-/// et al., "The mean square successive difference", Annals of Mathematical Statistics 12 (1941) 153–162).
-/// Their median takes the place of the mean square, so that a repair or a failure between two of them does
-/// not count. `assumed` is the result without any number, and counts as two differences: one single
-/// difference moves nothing.
+/// The repeatability standard deviation (ISO 5725-1) of numbers in the order they were measured. Differences
+/// of successive numbers keep slow changes out of the scatter (von Neumann et al., "The mean square
+/// successive difference", Annals of Mathematical Statistics 12 (1941) 153–162). Their median, in place of
+/// the mean square, keeps out a repair or a failure between two of them. `assumed` is the result without any
+/// number. It counts as two differences, so that a single one moves nothing.
 ///
 /// # Panics
 /// When a value is not a finite number.
@@ -479,7 +479,7 @@ mod tests {
         interval.high - interval.low
     }
 
-    /// Sums of coin tosses, each of which counts for so many values.
+    /// Sums of coin tosses, each of which is in `reach` sums.
     fn dependent(count: usize, reach: usize) -> Vec<f64> {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(5);
         let tosses: Vec<f64> = (0..count + reach).map(|_| f64::from(random.random_range(0..2))).collect();
@@ -499,7 +499,8 @@ mod tests {
 
     #[test]
     fn a_worked_example() {
-        // Of 0 and 1 in turn, ten values have two waves, of which the first swings once and the second does not show.
+        // Ten values that alternate between 0 and 1 have two waves: the first swings once, the second does
+        // not show.
         let values: Vec<f64> = (0..10).map(|index| f64::from(index % 2)).collect();
         let first = (2.0f64 / 10.0).sqrt()
             * (0..10).map(|i| f64::from(i % 2) * (PI * (f64::from(i) + 0.5) / 10.0).cos()).sum::<f64>();

@@ -1,5 +1,5 @@
-//! Weighted linear least squares: the amount of each of a few known shapes in some values; the same without negative amounts, and
-//! with a knee to be found; and the limit that a series approaches.
+//! Weighted linear least squares: how much of each of a few known shapes is in some values. Also fits without
+//! negative amounts and with an unknown knee, and finds the limit that a series approaches.
 
 use nalgebra::{SMatrix, SVector};
 use statrs::distribution::{ContinuousCDF as _, StudentsT};
@@ -11,24 +11,23 @@ use super::interval::Interval;
 pub struct LeastSquares<const SHAPES: usize> {
     /// The amount of each shape; 0 for those that were left out.
     pub coefficients: [f64; SHAPES],
-    /// The inverse of the weighted normal matrix: times the variance of a value of weight 1, the covariance
-    /// of the coefficients.
+    /// The inverse of the weighted normal matrix. Times the variance of a value of weight 1, it is the
+    /// covariance of the coefficients.
     pub inverse: [[f64; SHAPES]; SHAPES],
-    /// Sum of the weighted squares that are left.
+    /// Sum of the weighted squares of what is left.
     pub squares: f64,
 }
 
 /// Shapes whose directions differ by less than this count as one. Chosen: rounding errors are smaller.
 const SMALL: f64 = 1e-10;
 
-/// The coefficients that leave the least of Σ *wᵢ*·(*yᵢ* − Σ *cₖ·xᵢₖ*)², over those shapes that are `used`:
-/// the normal equations, with shapes scaled to one length so that their units do not matter, by Cholesky's
-/// factors.
+/// Finds the coefficients of the shapes `used` that leave the least of Σ *wᵢ*·(*yᵢ* − Σ *cₖ·xᵢₖ*)². It solves
+/// the normal equations by Cholesky's factors, with shapes scaled to one length so that units do not matter.
 ///
-/// `None` where the shapes used cannot be distinguished at these values, or none is used.
+/// `None` when these values cannot distinguish the shapes used, or none is used.
 ///
 /// # Panics
-/// When there are not as many rows of shapes, values and weights.
+/// When `shapes`, `values` and `weights` differ in length.
 pub fn least_squares<const SHAPES: usize>(
     shapes: &[[f64; SHAPES]],
     values: &[f64],
@@ -80,7 +79,7 @@ pub(crate) fn dot<const SHAPES: usize>(one: &[f64; SHAPES], other: &[f64; SHAPES
     one.iter().zip(other).map(|(a, b)| a * b).sum()
 }
 
-/// What multiplying a vector by the inverse from both sides gives: the variance of a sum of coefficients.
+/// The vector times the matrix times the vector: the variance of a sum of coefficients.
 pub(crate) fn quadratic<const SHAPES: usize>(
     inverse: &[[f64; SHAPES]; SHAPES],
     vector: &[f64; SHAPES],
@@ -88,36 +87,36 @@ pub(crate) fn quadratic<const SHAPES: usize>(
     dot(&inverse.map(|row| dot(&row, vector)), vector)
 }
 
-/// The amounts of `PARTS` parts in some values.
+/// Values as a sum of `PARTS` parts, none of them negative.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PositiveSum<const PARTS: usize> {
     /// The amount of each part, at least 0.
     pub coefficients: [f64; PARTS],
-    /// Of the coefficients of all parts, per square of the scatter.
+    /// Covariance of the coefficients of all parts, per square of the scatter.
     inverse: [[f64; PARTS]; PARTS],
     /// Σ (ln(value/sum)/deviation)²: what the sum leaves unexplained.
     pub squares: f64,
-    /// Values less parts with a coefficient above 0; at least 0.
+    /// Number of values less number of parts with a coefficient above 0; at least 0.
     pub freedom: usize,
 }
 
-/// Rounds of reweighting, at most; they settle to rounding after five or so.
+/// Most rounds of reweighting; they settle to rounding after five or so.
 const ROUNDS_MAX: usize = 40;
 /// Relative change at which a fit counts as settled. Chosen: above rounding, far below any error of a
 /// measurement.
 const CONVERGENCE: f64 = 1e-9;
 
 /// Fits `values[i] ≈ Σ coefficient[k]·parts[i][k]` with coefficients of at least 0, where value *i* scatters
-/// by a share `deviations[i]` of itself: the quasi-likelihood of a variance that grows with the square of the
-/// mean (McCullagh & Nelder, "Generalized Linear Models", 1989, chapter 8, with the identity as link), by
-/// least squares reweighted until the sums settle. Relative errors count, so that a time of a microsecond
-/// weighs as much as one of a second. The parts with a coefficient above 0 are found by trying all of their
-/// combinations, which is exact for few parts.
+/// by a share `deviations[i]` of itself. Relative errors count, so that a time of a microsecond weighs as
+/// much as one of a second. This is the quasi-likelihood of a variance that grows with the square of the mean
+/// (McCullagh & Nelder, "Generalized Linear Models", 1989, chapter 8, with the identity as link), by least
+/// squares reweighted until the sums settle. All combinations of parts with a coefficient above 0 are tried,
+/// which is exact for few parts.
 ///
-/// `None` of fewer values than parts used, or when no combination can be distinguished at these values.
+/// `None` with fewer values than parts used, or when these values distinguish no combination.
 ///
 /// # Panics
-/// When there are not as many rows of parts, values and deviations, or a value or deviation is not above 0.
+/// When `parts`, `values` and `deviations` differ in length, or a value or deviation is not above 0.
 pub fn positive_sum<const PARTS: usize>(
     parts: &[[f64; PARTS]],
     values: &[f64],
@@ -165,12 +164,12 @@ pub fn positive_sum<const PARTS: usize>(
     })
 }
 
-/// Parts that are in any of the values at all.
+/// Which parts occur in any of the values.
 fn usable<const PARTS: usize>(parts: &[[f64; PARTS]]) -> [bool; PARTS] {
     std::array::from_fn(|part| parts.iter().any(|row| row[part] != 0.0))
 }
 
-/// The combination of parts that leaves least among those without a negative coefficient.
+/// The combination of parts with the least squares among those without a negative coefficient.
 fn best_combination<const PARTS: usize>(
     parts: &[[f64; PARTS]],
     values: &[f64],
@@ -192,13 +191,13 @@ fn best_combination<const PARTS: usize>(
 }
 
 impl<const PARTS: usize> PositiveSum<PARTS> {
-    /// The sum where there is so much of each part.
+    /// The sum at a point with these amounts of the parts.
     pub fn at(&self, parts: &[f64; PARTS]) -> f64 {
         dot(&self.coefficients, parts)
     }
 
-    /// How many times as much as the given deviations the values scatter around the sum; `None` without a
-    /// degree of freedom.
+    /// Scatter of the values around the sum, in multiples of the given deviations; `None` without a degree of
+    /// freedom.
     pub fn scatter(&self) -> Option<f64> {
         (self.freedom > 0).then(|| (self.squares / self.freedom as f64).sqrt())
     }
@@ -210,7 +209,7 @@ impl<const PARTS: usize> PositiveSum<PARTS> {
         self.interval_at(&only, confidence)
     }
 
-    /// The interval of the sum where there is so much of each part; as [`Self::interval`].
+    /// The interval of the sum at a point with these amounts of the parts; as [`Self::interval`].
     pub fn interval_at(&self, parts: &[f64; PARTS], confidence: f64) -> Option<Interval> {
         let deviation = quadratic(&self.inverse, parts).max(0.0).sqrt() * self.scatter()?;
         let student = StudentsT::new(0.0, 1.0, self.freedom as f64).expect("there is a degree of freedom");
@@ -220,24 +219,24 @@ impl<const PARTS: usize> PositiveSum<PARTS> {
     }
 }
 
-/// The best candidate, and all that are as good within the scatter.
+/// The best candidate for a shape, and all that the scatter cannot distinguish from it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Profile<const PARTS: usize> {
     /// The best of the candidates.
     pub shape: f64,
-    /// How much of each part there is with it.
+    /// The fit with the best candidate.
     pub sum: PositiveSum<PARTS>,
-    /// The candidates that cannot be distinguished from it at the confidence asked for, itself included, in
-    /// ascending order.
+    /// The candidates that cannot be distinguished from `shape` at the confidence asked for, itself included,
+    /// in ascending order.
     pub possible: Vec<(f64, PositiveSum<PARTS>)>,
 }
 
 /// Tries all `candidates`: `parts(candidate, index)` are the parts of the value of that index. A candidate is
-/// possible when it leaves no more than (1 + *t*²/*f*) times the least squares, where *f* are the degrees of
-/// freedom with one taken for the candidate itself: the region that the ratio of likelihoods gives (Bates &
-/// Watts, "Nonlinear Regression Analysis", 1988, chapter 6).
+/// possible when its squares are at most (1 + *t*²/*f*) times the least, where *f* are the degrees of freedom
+/// with one taken for the candidate itself: the region that the ratio of likelihoods gives (Bates & Watts,
+/// "Nonlinear Regression Analysis", 1988, chapter 6).
 ///
-/// `None` where no candidate can be fitted with a degree of freedom to spare.
+/// `None` when no candidate can be fitted with a degree of freedom to spare.
 ///
 /// # Panics
 /// As [`positive_sum`] does.
@@ -255,7 +254,7 @@ pub fn profile<const PARTS: usize>(
     let mut fits: Vec<(f64, PositiveSum<PARTS>)> = candidates.iter().filter_map(fit).collect();
     let (shape, mut sum) =
         *fits.iter().min_by(|(_, one), (_, other)| one.squares.total_cmp(&other.squares))?;
-    // The candidate was chosen by the same values.
+    // Choosing the candidate took one degree of freedom.
     sum.freedom = sum.freedom.checked_sub(1).filter(|freedom| *freedom > 0)?;
     let student = StudentsT::new(0.0, 1.0, sum.freedom as f64).expect("there is a degree of freedom");
     let t = student.inverse_cdf((1.0 + confidence) / 2.0);
@@ -267,14 +266,14 @@ pub fn profile<const PARTS: usize>(
 }
 
 impl<const PARTS: usize> Profile<PARTS> {
-    /// From the least candidate that is possible to the greatest.
+    /// From the least possible candidate to the greatest.
     pub fn shape_interval(&self) -> Interval {
         let ends = (self.possible.first(), self.possible.last());
         let at = |end: Option<&(f64, PositiveSum<PARTS>)>| end.map_or(self.shape, |(shape, _)| *shape);
         Interval { low: at(ends.0), high: at(ends.1) }
     }
 
-    /// The interval of a coefficient: all that it may be with any possible candidate.
+    /// The interval of a coefficient over all possible candidates.
     pub fn interval(&self, part: usize, confidence: f64) -> Option<Interval> {
         let own = self.sum.interval(part, confidence)?;
         let intervals = self.possible.iter().filter_map(|(_, fit)| fit.interval(part, confidence));
@@ -285,7 +284,7 @@ impl<const PARTS: usize> Profile<PARTS> {
     }
 }
 
-/// Parts of a line that starts at an ordinate and has one slope up to a knee and another from there on.
+/// Parts of a line with one slope up to a knee and another from there on: its start, and both slopes.
 pub fn broken_line(x: f64, knee: f64) -> [f64; 3] {
     [1.0, x.min(knee), (x - knee).max(0.0)]
 }
@@ -305,10 +304,10 @@ const RATIO_UNKNOWN: f64 = 0.5;
 /// A ratio above this is no approach. Chosen: it could not be distinguished from a drift.
 const RATIO_MAX: f64 = 0.95;
 
-/// The limit by the last three values, for which v∞ − a·rᵏ has one solution (A. C. Aitken, "On Bernoulli's
-/// Numerical Solution of Algebraic Equations", Proceedings of the Royal Society of Edinburgh 46, 1926); by
-/// two values with an assumed ratio. `None` of fewer values, and where steps do not become smaller. Steps
-/// that go up and down are scatter around the mean of the last two.
+/// Extrapolates a series to its limit: from the last three values, for which v∞ − a·rᵏ has one solution (A.
+/// C. Aitken, "On Bernoulli's Numerical Solution of Algebraic Equations", Proceedings of the Royal Society of
+/// Edinburgh 46, 1926), or from two values with an assumed ratio. Steps that go up and down are scatter
+/// around the mean of the last two. `None` for fewer values, and when steps do not become smaller.
 ///
 /// # Panics
 /// When a value is not a number.

@@ -1,39 +1,41 @@
-//! A value among those of others of its kind: is it lower than they are among themselves?
+//! Compares a value with those of its peers: is it lower than they are among themselves?
 
 use crate::interval::{CONFIDENCE_95, median_interval};
 use crate::summary::{median, median_absolute_deviation};
 
-/// Others from which a value can be called low. Chosen: with fewer the scatter among them is not known.
+/// Fewest peers for calling a value low. Chosen: with fewer, their scatter is not known.
 pub const PEERS_LEAST: usize = 20;
-/// Standard deviations below the others' median. With 20 others, six metrics and scatter of a normal distribution, one in a
-/// hundred that is like all others would be called low, as a test counts; heavier tails are the reason for [`SHARE_MOST`].
+/// A value is low from this many standard deviations below its peers' median on. With 20 peers, six metrics
+/// and normal scatter, one drive in a hundred that is like all others would be called low, as a test counts.
+/// Heavier tails are the reason for [`SHARE_MOST`].
 const DEVIATIONS: f64 = 4.5;
-/// Share of the median above which nobody would call it low, whatever the scatter. Chosen: as for a change of one drive.
+/// A value above this share of the median is not low, whatever the scatter. Chosen: as for a change of one
+/// drive.
 const SHARE_MOST: f64 = 0.85;
-/// Standard deviation of a logarithm that is assumed at least. Chosen: checks repeat to a few percent.
+/// Least standard deviation assumed, of the logarithm. Chosen: checks repeat to a few percent.
 const SCATTER_LEAST: f64 = 0.02;
 /// Standard deviations of a normal distribution in its median absolute deviation (Hampel 1974).
 const DEVIATIONS_IN_MAD: f64 = 1.4826;
 
-/// A value among others, all above zero.
+/// A value compared with its peers, all above zero.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AmongPeers {
-    /// How many others there are.
+    /// Number of peers.
     pub peers: usize,
-    /// How many of them are higher.
+    /// Number of peers with a higher value.
     pub higher: usize,
-    /// Their median.
+    /// Median of the peers.
     pub median: f64,
-    /// The value over their median.
+    /// The value over that median.
     pub ratio: f64,
-    /// Its interval, by that of the median; `None` with fewer than six others.
+    /// The interval of `ratio`, from that of the median; `None` with fewer than six peers.
     pub interval: Option<(f64, f64)>,
-    /// The ratio below which it is lower than the others are among themselves; `None` where there are too few.
+    /// The ratio below which the value is low; `None` with too few peers.
     pub least: Option<f64>,
 }
 
 impl AmongPeers {
-    /// `None` without others.
+    /// `None` without peers.
     pub fn new(value: f64, others: &[f64]) -> Option<Self> {
         let center = median(others)?;
         let logarithms: Vec<f64> = others.iter().map(|other| other.ln()).collect();
@@ -50,7 +52,7 @@ impl AmongPeers {
         })
     }
 
-    /// Whether it is lower than the others are among themselves; `None` where there are too few.
+    /// Whether the value is lower than its peers are among themselves; `None` with too few peers.
     pub fn is_low(&self) -> Option<bool> {
         self.least.map(|least| self.ratio < least)
     }

@@ -1,8 +1,8 @@
-//! The period of a series: how far apart its pulses are, when they come at equal distances.
+//! Finds the period of a series: the distance between its pulses, when they come at equal distances.
 //!
 //! Some series have two rhythms: a fast wave that takes most of the time (units that are written at once),
-//! and rare pulses on top of it (pauses). Sampled at steps that do not fit it, the wave beats at any
-//! distance. So the wave is searched first, and the series is summed over whole waves.
+//! and rare pulses on top of it (pauses). Sums over steps that the wave does not fit beat at any distance. So
+//! the wave is found first, and the series is summed over whole waves.
 
 use std::f64::consts::TAU;
 
@@ -12,13 +12,13 @@ use crate::summary::{mean, median};
 /// A rhythm of a series.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Period {
-    /// From one pulse to the next, in values of the series.
+    /// Distance from one pulse to the next, in values of the series.
     pub length: f64,
-    /// The interval of the length, by the width of the peaks of the autocorrelation.
+    /// The interval of the length, from the width of the peaks of the autocorrelation.
     pub interval: Interval,
     /// Autocorrelation at this distance, 1 for a series that repeats itself exactly.
     pub strength: f64,
-    /// The share of the pulses in the sum of the series, above the usual level between them.
+    /// What the pulses add to the usual level between them, as a share of the sum of the series.
     pub share: f64,
 }
 
@@ -27,26 +27,26 @@ const PERIODS_MIN: usize = 3;
 /// Least number of values or sums. Chosen: fewer show no rhythm.
 const VALUES_MIN: usize = 48;
 const VALUES_MAX: usize = 2048;
-/// Sums in a period, at least.
+/// Fewest sums in a period.
 const LAG_MIN: usize = 6;
 /// An autocorrelation below this is no rhythm. Chosen: with it no series of noise and no wave alone was taken
 /// for pulses, of 40 each (`docs/explanation/method.md`).
 const STRENGTH_MIN: f64 = 0.6;
-/// The same for the wave. Chosen: lower, because its noise is not summed up.
+/// Least autocorrelation of a wave. Chosen: lower, because its noise is not summed up.
 const WAVE_STRENGTH_MIN: f64 = 0.3;
 /// Between two pulses the autocorrelation falls below this. Chosen: without a fall, a slow change of the
 /// series would look like a peak.
 const TROUGH_MAX: f64 = 0.18;
-/// A peak with this share of the highest autocorrelation is as good; the shortest such distance counts, as
-/// others are multiples. Chosen: noise lowers a peak by about as much.
+/// A peak with this share of the highest autocorrelation is as good. The shortest such distance counts, as
+/// others are its multiples. Chosen: noise lowers a peak by about as much.
 const AS_GOOD: f64 = 0.9;
-/// A series with this autocorrelation, at no shorter distance, is periodic without a search for a wave.
-/// Chosen: nearly an exact repetition.
+/// A series with this autocorrelation is periodic without a search for a wave. Chosen: nearly an exact
+/// repetition.
 const PLAIN: f64 = 0.9;
-/// Limit of the pulses' share of the sum where the least period is known. Chosen: a longer period is then no
-/// wave, though it may have one within.
+/// Limit of the pulses' share of the sum if the caller knows the least period. Chosen: a longer period is
+/// then no wave, though it may have one within.
 const SHARE_MAX_PLAIN: f64 = 0.5;
-/// Limit of the pulses' share of the sum; with more they are a wave, or what it beats at. Between the two
+/// Limit of the pulses' share of the sum; with more they are a wave, or its beat. It lies between the two
 /// kinds on 68 simulated drives (`docs/explanation/method.md`): 0.059 at most for pulses, 0.066 at least for
 /// waves.
 const SHARE_MAX: f64 = 0.065;
@@ -55,29 +55,27 @@ const SHARE_MIN: f64 = 5e-4;
 /// Lengths that differ by less than this share are the same. Chosen: far less than lies between the multiples
 /// that are compared.
 const SAME: f64 = 0.02;
-/// Multiples beyond this one are not compared. Chosen: coarse sums cannot distinguish them from other
-/// lengths.
+/// Higher multiples are not compared. Chosen: coarse sums cannot distinguish them from other lengths.
 const MULTIPLES_MAX: f64 = 8.0;
-/// Values in a sum, about. Chosen: from sums that hold many waves down to the single values.
+/// Values in a sum, approximately. Chosen: from sums that hold many waves down to the single values.
 const WIDTHS: [f64; 4] = [64.0, 16.0, 4.0, 1.0];
 /// Least number of values between two pulses; fewer are a wave. Chosen: pulses are rare.
 const LENGTH_MIN: f64 = 24.0;
-/// Waves between two pulses, at least. Chosen: pulses are rare (an erase block has 64 units and more).
+/// Fewest waves between two pulses. Chosen: pulses are rare (an erase block has 64 units and more).
 const WAVES_PER_PULSE_MIN: f64 = 40.0;
-/// Values that are searched for a wave.
+/// Values at the end of a series that are searched for a wave.
 const WAVE_VALUES: usize = 8192;
-/// How many parts of the first peak are tried, on how many values; the best of them are refined.
+/// The first peak may span several waves: up to this many are tried on [`SCREEN_POINTS`], the best refined.
 const PARTS_MAX: u32 = 48;
 const SCREEN_POINTS: usize = 512;
 const SHARPEN_PASSES: usize = 3;
-/// Least share of a wave's spectral line in the sum. Chosen: a wave makes up most of the time.
+/// Least share of the sum in a wave's spectral line. Chosen: a wave makes up most of the time.
 const LINE_MIN: f64 = 0.25;
 
-/// The period of the pulses of a series of values that are not negative; `None` when it has none that is seen
-/// at least three times, none but the wave that makes up its sum, or several that contradict one another. It
-/// is searched for on coarse sums, whose values hold many waves, and on finer ones, and is not shorter than
-/// `least` values: a caller that knows the least distance of pulses keeps other rhythms out. Waves shorter
-/// than 6 values are untested.
+/// Finds the period of the pulses of a series of values that are not negative. It is searched for on coarse
+/// sums, which hold many waves each, and on finer ones. It is not shorter than `least` values: a caller that
+/// knows the least distance of pulses keeps other rhythms out. Waves shorter than 6 values are untested.
+/// `None` when no period is seen three times, when only the wave is, or when periods contradict one another.
 ///
 /// # Panics
 /// When a value is not a finite number.
@@ -96,7 +94,7 @@ pub fn period(values: &[f64], least: f64) -> Option<Period> {
                 && pulse.length >= least.max(LAG_MIN as f64 * width)
         }));
     }
-    // Finer sums come later, and know better.
+    // Finer sums come later, and are more precise.
     let shortest = pulses
         .iter()
         .copied()
@@ -104,7 +102,7 @@ pub fn period(values: &[f64], least: f64) -> Option<Period> {
     pulses.iter().all(|pulse| is_multiple(pulse.length, shortest.length)).then_some(shortest)
 }
 
-/// The period of a series that repeats at no shorter distance. An apparent wave in it is a part of it, and
+/// The period of a series that nearly repeats itself. A wave that seems to be in it is a part of it, and
 /// hides its first multiples.
 fn plain(values: &[f64], least: f64) -> Option<Period> {
     let end = &values[values.len().saturating_sub(VALUES_MAX)..];
@@ -121,7 +119,7 @@ fn is_multiple(length: f64, base: f64) -> bool {
     times > MULTIPLES_MAX || (times >= 1.0 && (length / (times * base) - 1.0).abs() <= SAME)
 }
 
-/// A rhythm that most of a series belongs to.
+/// The rhythm that makes up most of a series.
 #[derive(Clone, Copy, Debug)]
 struct Wave {
     length: f64,
@@ -130,7 +128,7 @@ struct Wave {
 }
 
 impl Wave {
-    /// From the end of a series.
+    /// Finds the wave at the end of a series.
     fn find(values: &[f64]) -> Option<Self> {
         let start = values.len().saturating_sub(WAVE_VALUES);
         let end = &values[start..];
@@ -138,7 +136,7 @@ impl Wave {
         let last = &end[end.len().saturating_sub(VALUES_MAX)..];
         let rough = [last.to_vec(), smooth(last)];
         let rough = rough.iter().filter_map(|series| rhythm(series, 2, WAVE_STRENGTH_MIN));
-        // The first peak may be that of several waves, where one does not fit the values.
+        // The first peak may span several waves, if one wave is no whole number of values.
         let few = &end[end.len().saturating_sub(SCREEN_POINTS)..];
         let lengths =
             rough.flat_map(|rhythm| (1..=PARTS_MAX).map(move |part| rhythm.length / f64::from(part)));
@@ -154,14 +152,14 @@ impl Wave {
         });
         let lines: Vec<(f64, f64)> = lines.filter(|(_, share)| *share > LINE_MIN).collect();
         let highest = lines.iter().map(|(_, share)| *share).fold(0.0, f64::max);
-        // Crests that are narrow have strong harmonics, which are shorter.
+        // Narrow crests have strong harmonics, which are shorter, so the longest length is the wave.
         let good = lines.iter().filter(|(_, share)| *share > AS_GOOD * highest);
         let length = good.map(|(length, _)| *length).max_by(f64::total_cmp)?;
         let crest = line(end, length).1 / TAU * length;
         Some(Self { length, trough: (start as f64 + crest + length / 2.0).rem_euclid(length) })
     }
 
-    /// The sums of whole waves, as near to a width as there are, and their width.
+    /// Sums over whole waves, as near to `width` values as possible, and how many values each holds.
     fn sums(&self, values: &[f64], width: f64) -> (Vec<f64>, f64) {
         let each = self.length * (width / self.length).round().max(1.0);
         let edge = |index: usize| ((self.trough + index as f64 * each).ceil() as usize).min(values.len());
@@ -174,7 +172,7 @@ impl Wave {
 fn sharpen(values: &[f64], length: f64) -> f64 {
     const STEPS: i32 = 10;
     let mut best = (length, line(values, length).0);
-    // Within half a line of the shorter part that the length was found in, and finer each time.
+    // The search spans half a line of the shorter part that the length was found in, and narrows each time.
     let mut reach = 0.5 * length * length / VALUES_MAX.min(values.len()) as f64 + 1e-3 * length;
     for _ in 0..4 {
         let middle = best.0;
@@ -202,12 +200,12 @@ fn line(values: &[f64], length: f64) -> (f64, f64) {
     (f64::hypot(real, imaginary), f64::atan2(imaginary, real))
 }
 
-/// A pulse that falls between two values is seen in both.
+/// Running mean of three: a pulse that falls between two values is seen in both.
 fn smooth(values: &[f64]) -> Vec<f64> {
     values.windows(3).map(|three| three.iter().sum::<f64>() / 3.0).collect()
 }
 
-/// The period of sums of so many values each. The end counts: the rhythm may begin only on the way.
+/// The period of sums of `width` values. Only the end is searched, because a rhythm may begin on the way.
 fn of_sums(sums: &[f64], width: f64, least: f64) -> Option<Period> {
     let sums = &sums[sums.len().saturating_sub(VALUES_MAX)..];
     let lag_min = LAG_MIN.max((least / width) as usize);
@@ -224,7 +222,7 @@ struct Rhythm {
 }
 
 impl Rhythm {
-    /// From sums of so many values each, of which pulses are this share.
+    /// The period, from sums of `width` values whose pulses are this share.
     fn period(&self, width: f64, share: f64) -> Period {
         let (length, half) = (self.length * width, 0.75 * width / self.times as f64);
         let interval = Interval { low: length - half, high: length + half };
@@ -251,8 +249,8 @@ fn rhythm(series: &[f64], lag_min: usize, strength_min: f64) -> Option<Rhythm> {
     Some(Rhythm { length, times, strength })
 }
 
-/// The length from the highest place near its multiples, as long as these repeat; and the multiple that gave
-/// it.
+/// Refines a length by the highest place near each multiple, as long as these repeat. Returns the last
+/// multiple, too.
 fn refine(correlation: &[f64], first: usize, highest: f64) -> (f64, usize) {
     let (mut length, mut times) = (first as f64, 1);
     for multiple in 2.. {
@@ -272,7 +270,7 @@ fn refine(correlation: &[f64], first: usize, highest: f64) -> (f64, usize) {
     (length, times)
 }
 
-/// The excess of a mean period over its usual level, as a share of its sum.
+/// How far a mean period exceeds its usual level, as a share of its sum.
 fn pulse_share(sums: &[f64], length: f64) -> f64 {
     let phases = (length as usize).clamp(4, 64);
     let mut folded = vec![(0.0, 0usize); phases];
@@ -289,8 +287,8 @@ fn pulse_share(sums: &[f64], length: f64) -> f64 {
     if whole > 0.0 { above / whole } else { 0.0 }
 }
 
-/// Autocorrelation at the lags `0 .. lag_max`, each over the pairs that there are; all zero for a series that
-/// is constant.
+/// Autocorrelation at the lags `0 .. lag_max`, each over all pairs at that distance; all zero for a constant
+/// series.
 pub fn autocorrelation(values: &[f64], lag_max: usize) -> Vec<f64> {
     let lag_max = lag_max.min(values.len());
     let Some(middle) = mean(values) else { return Vec::new() };

@@ -1,10 +1,9 @@
-//! The distance at which a series repeats, when it is full of pulses of several sources that keep their
-//! distances.
+//! Finds the distance at which a series repeats when several sources, such as dies, each pulse once in it.
 //!
-//! Where many sources pause in turn, no single pulse stands out, and something fast beats between them. So
-//! the series is smoothed by Gaussian windows of many widths: these leave nothing of a fast wave, whatever
-//! its length, where sums of values alias it. A real repetition shows at most widths; one that is due to a
-//! width, a wave or chance does not.
+//! No single pulse stands out then, and something fast beats between them. So the series is smoothed by
+//! Gaussian windows of many widths: these leave nothing of a fast wave, whatever its length, where sums of
+//! values alias it. A real repetition shows at most widths; one that is due to a width, a wave or chance does
+//! not.
 
 use std::ops::Range;
 
@@ -14,19 +13,19 @@ use crate::summary::{mean, median};
 /// The repetition of a series.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Recurrence {
-    /// From one time to the next, in values of the series.
+    /// Length of one repetition, in values of the series.
     pub length: f64,
-    /// The interval of the length, by the agreement of widths and the narrowness of peaks.
+    /// The interval of the length, from the agreement of widths and the narrowness of peaks.
     pub interval: Interval,
     /// Mean autocorrelation at this distance and its multiples, 1 for a series that repeats itself exactly.
     pub strength: f64,
     /// How many widths agree.
     pub widths: usize,
-    /// Multiples of the length that fit into a stretch, at the most.
+    /// Most multiples of the length that fit into a stretch.
     pub times: usize,
 }
 
-/// Longer stretches are summed to at least so many values, and less than twice as many.
+/// Longer stretches are summed to at least this many values, and less than twice as many.
 const VALUES: usize = 2048;
 /// Standard deviations of the windows, in values: half an octave apart.
 const WIDTHS: [f64; 10] = [4.0, 5.66, 8.0, 11.3, 16.0, 22.6, 32.0, 45.3, 64.0, 90.5];
@@ -35,7 +34,7 @@ const STEPS: f64 = 3.0;
 /// Standard deviations from the middle of a window to its ends. Chosen: beyond that the weights are
 /// negligible.
 const ENDS: f64 = 3.0;
-/// Smoothed values of a stretch, at least. Chosen: fewer show no repetition.
+/// Fewest smoothed values of a stretch. Chosen: fewer show no repetition.
 const SMOOTHED_MIN: usize = 24;
 /// Longest distance that a stretch can show, as a share of it. Chosen: beyond that too few values overlap.
 const LAG_SHARE: f64 = 0.75;
@@ -54,28 +53,27 @@ const REFINES: f64 = 0.5;
 const MULTIPLES_MAX: usize = 12;
 /// Least mean autocorrelation of a peak and its multiples. Chosen: half of an exact repetition.
 const STRENGTH_MIN: f64 = 0.5;
-/// A peak with this share of the highest is as good; the shortest such distance counts, as others are
+/// A peak with this share of the highest is as good. The shortest such distance counts, as others are its
 /// multiples. Chosen: noise lowers a peak by about as much.
 const AS_GOOD: f64 = 0.9;
 /// Lengths that differ by less than this share are the same. Chosen: the windows blur the peaks.
 const SAME: f64 = 0.03;
 /// How many widths must agree. Chosen: by chance few do.
 const WIDTHS_MIN: usize = 4;
-/// How many must agree where only so many are narrow enough for the length. Chosen: short lengths fit few
-/// widths.
+/// How many suffice if no more are narrow enough for the length. Chosen: short lengths fit few widths.
 const WIDTHS_LEAST: usize = 3;
-/// A width is narrow enough for a length of so many times itself. Chosen: a wider window blurs the
+/// A width is narrow enough for lengths from this many times itself on. Chosen: a wider window blurs the
 /// repetition.
 const FITS: f64 = 6.0;
 /// Least error of a length, as a share of it. Chosen: the widths share the same values, so their agreement
 /// proves no more.
 const LENGTH_ERROR_MIN: f64 = 0.0002;
-/// Places within a period that are distinguished, at most.
+/// Fewest and most places within a period that are distinguished.
 const PHASES: Range<usize> = 8..64;
 
-/// The number of values after which stretches of a series repeat; `None` where most widths do not agree. The
-/// excess over the usual level in a period, summed up, has to be within `pulses`, in the unit of the values:
-/// a caller that knows how much is lost in a period keeps other rhythms out.
+/// Finds the number of values after which stretches of a series repeat; `None` when most widths do not agree.
+/// `pulses` limits the excess over the usual level, summed over a period, in the unit of the values. A caller
+/// that knows how much is lost in a period keeps other rhythms out.
 ///
 /// # Panics
 /// When a value is not a finite number.
@@ -90,7 +88,7 @@ pub fn recurrence(stretches: &[Vec<f64>], pulses: Range<f64>) -> Option<Recurren
     let agree = |result: &WidthResult| -> Vec<&WidthResult> {
         results.iter().filter(|other| (other.length / result.length - 1.0).abs() < SAME).collect()
     };
-    // Wide windows leave nothing but pulses.
+    // Wide windows leave only pulses, so theirs is the least loss.
     let least_loss =
         |agreement: &[&WidthResult]| agreement.iter().map(|result| result.loss).fold(f64::INFINITY, f64::min);
     let agreements = results.iter().map(agree).filter(|agreement| pulses.contains(&least_loss(agreement)));
@@ -179,7 +177,7 @@ fn is_peak(correlation: &[f64], lag: usize) -> bool {
     correlation[lag] >= correlation[lag - 1] && correlation[lag] > correlation[lag + 1]
 }
 
-/// Where the parabola through a point and those beside it is highest.
+/// Where the parabola through a point and its two neighbors is highest.
 fn refine(correlation: &[f64], place: usize) -> f64 {
     let [before, at, after] = [correlation[place - 1], correlation[place], correlation[place + 1]];
     let bend = before - 2.0 * at + after;
@@ -187,8 +185,8 @@ fn refine(correlation: &[f64], place: usize) -> f64 {
     place as f64 + beside.clamp(-0.5, 0.5)
 }
 
-/// Means weighed by a Gaussian window of this standard deviation, one for each `step` values, as far as whole
-/// windows lie in the series.
+/// Means weighted by a Gaussian window of standard deviation `width`, one every `step` values, for whole
+/// windows only.
 fn smooth(values: &[f64], width: f64, step: usize) -> Vec<f64> {
     let reach = (ENDS * width).ceil() as i32;
     let weight = |place: i32| (-0.5 * (f64::from(place) / width).powi(2)).exp();
@@ -200,7 +198,7 @@ fn smooth(values: &[f64], width: f64, step: usize) -> Vec<f64> {
     values.windows(weights.len()).step_by(step).map(mean).collect()
 }
 
-/// Autocorrelation within stretches, each of which counts as long as it is, whatever its level and its spread.
+/// Autocorrelation within stretches, each weighted by its length, whatever its level and spread.
 fn autocorrelation(stretches: &[Vec<f64>], lag_max: usize) -> Vec<f64> {
     let (mut products, mut squares) = (vec![0.0; lag_max], vec![[0.0; 2]; lag_max]);
     for stretch in stretches {
@@ -255,7 +253,7 @@ mod tests {
 
     use super::*;
 
-    /// A wave that does not fit the values comes again with them, and loses less than it is long.
+    /// A wave that is no whole number of values repeats, too, but loses less than its length.
     const PULSES: Range<f64> = 16.0..1e9;
 
     /// Stretches of a wave that takes most of the time, and of dies that pause once a period each, at places

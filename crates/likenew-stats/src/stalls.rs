@@ -1,5 +1,5 @@
-//! Stalls: times in which a drive answered no I/O, found from slow I/Os that overlap; and values that stand out of a series at
-//! equal distances, such as pauses of a drive that erases after every so many bytes.
+//! Finds stalls, times in which a drive answered no I/O, from slow I/Os that overlap. Also finds values that
+//! stand out at equal distances, such as pauses of a drive that erases after a fixed number of bytes.
 
 use super::interval::{Interval, rate_interval};
 use super::summary::median;
@@ -38,9 +38,9 @@ impl Rule {
 /// When an I/O was waited for, and where it went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wait {
-    /// When it was due, in nanoseconds.
+    /// When the I/O was due, in nanoseconds.
     pub start_ns: u64,
-    /// When it ended, in nanoseconds.
+    /// When the I/O ended, in nanoseconds.
     pub end_ns: u64,
     /// Where, in bytes: the address, or the amount moved so far.
     pub position: u64,
@@ -51,9 +51,9 @@ pub struct Wait {
 pub struct Stall {
     /// When the first of its I/Os was due, in nanoseconds.
     pub start_ns: u64,
-    /// From then until the last of them ended, in nanoseconds.
+    /// From `start_ns` until the last of its I/Os ended, in nanoseconds.
     pub duration_ns: u64,
-    /// Where the first of them went, in bytes.
+    /// Where the first of its I/Os went, in bytes.
     pub position: u64,
     /// Slow I/Os that waited in it.
     pub ios: usize,
@@ -92,12 +92,12 @@ pub fn stalls(waits: &[Wait], latency_ns_typical: u64, rule: Rule) -> Vec<Stall>
 pub struct Total {
     /// How many there were.
     pub count: usize,
-    /// How many are to be expected of the same work done again, if stalls come independently of one another:
+    /// How many to expect when the same work is done again, if stalls are independent of one another:
     /// [`rate_interval`]. Stalls that come in bursts vary more.
     pub count_interval: Interval,
     /// How long the drive answered no I/O, in nanoseconds.
     pub duration_ns: u64,
-    /// For how long the longest stall lasted, in nanoseconds; zero when there was none.
+    /// Duration of the longest stall, in nanoseconds; zero when there was none.
     pub duration_ns_max: u64,
 }
 
@@ -124,19 +124,19 @@ fn duration_ns(wait: &Wait) -> u64 {
 /// Spikes at equal distances.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spikes {
-    /// Distance from one to the next, in the unit of the places.
+    /// Distance between neighbors, in the unit of the places.
     pub period: f64,
     /// Standard error of the period.
     pub error: f64,
     /// Their places, in ascending order; some periods may have none.
     pub places: Vec<f64>,
-    /// The smallest of them.
+    /// Size of the smallest spike.
     pub threshold: f64,
 }
 
-/// Fewer spikes than this are no series.
+/// Fewest spikes of a series.
 pub const SPIKES_MIN: usize = 4;
-/// Splits that are tried: those with the widest gaps.
+/// Most splits into spikes and other values that are tried: those with the widest gaps.
 const PARTINGS: usize = 12;
 /// Spikes are at most this share of all values. Chosen: what stands out more often is no spike.
 const SHARE_MAX: f64 = 0.2;
@@ -150,11 +150,11 @@ const REGULAR: f64 = 0.8;
 /// Share of the period within which a distance counts as one. Chosen: places scatter a little.
 const NEAR: f64 = 0.06;
 
-/// The spikes of a series of sizes at ascending places, if there are any that come regularly, and no sooner than after
-/// `period_min`. Steps between the places limit how well a distance is known.
+/// Finds spikes that come regularly, at least `period_min` apart, in a series of sizes at ascending places.
+/// Steps between the places limit how well a distance is known.
 ///
 /// # Panics
-/// When there are not as many places as sizes, or one of them is not a number.
+/// When `places` and `sizes` differ in length, or one of them is not a number.
 pub fn spikes(places: &[f64], sizes: &[f64], period_min: f64) -> Option<Spikes> {
     assert_eq!(places.len(), sizes.len(), "each size has a place");
     let mut order: Vec<usize> = (0..sizes.len()).collect();
@@ -178,7 +178,7 @@ pub fn spikes(places: &[f64], sizes: &[f64], period_min: f64) -> Option<Spikes> 
     best.map(|(_, spikes)| spikes).max_by_key(|spikes| spikes.places.len()).cloned()
 }
 
-/// Adjacent values are one spike.
+/// Joins adjacent values to one spike.
 fn join_segments(places: &[f64], step: f64) -> Vec<f64> {
     let mut joined: Vec<f64> = Vec::with_capacity(places.len());
     for place in places {
@@ -213,13 +213,13 @@ fn regular(places: Vec<f64>, step: f64, threshold: f64) -> Option<Spikes> {
     let period = sum_xy / sum_xx;
     let residual = |x: &f64, y: &f64| y - mean_y - period * (x - mean_x);
     let squares: f64 = numbers.iter().zip(&places).map(|(x, y)| residual(x, y).powi(2)).sum();
-    // A place is not known better than to the step it is in.
+    // A place is known no better than the step between places.
     let variance = squares / (count - 2.0) + step * step / 12.0;
     Some(Spikes { period, error: (variance / sum_xx).sqrt(), places, threshold })
 }
 
-/// The number of the period that each spike begins, and its place, of spikes that are whole periods after the
-/// one before; the first is the one that another follows after one period.
+/// Numbers spikes by periods, and returns their places. Keeps those whole periods after the one before, from
+/// the first that another follows after one period.
 fn number_spikes(places: &[f64], period: f64, tolerance: f64) -> (Vec<f64>, Vec<f64>) {
     let mut pairs = places.windows(2);
     let first = pairs.position(|pair| (pair[1] - pair[0] - period).abs() <= tolerance).unwrap_or(0);

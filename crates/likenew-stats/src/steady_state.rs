@@ -2,9 +2,8 @@
 //! 2.1.13 and 2.1.24): a window of five consecutive rounds whose values neither spread nor drift too far.
 //!
 //! The rule is kept to the letter. It is a convention, not a test: `docs/explanation/method.md` counts how
-//! often it calls steady what still falls.
-//!
-//! And when a number that is measured again and again changed for good, and by how much.
+//! often it calls a series steady that still falls. [`level_changes`] finds when a number that is measured
+//! again and again changed for good, and by how much.
 
 use std::ops::Range;
 
@@ -15,7 +14,7 @@ use super::summary::{maximum, mean, minimum, refuse_nan};
 
 /// Rounds of the measurement window.
 pub const ROUNDS: usize = 5;
-/// After so many rounds one may stop without steady state, and must say so.
+/// After this many rounds a test may stop without steady state, and must say so.
 pub const ROUNDS_MAX: usize = 25;
 /// Largest minus smallest value of the window is at most this share of the mean.
 pub const RANGE_SHARE_MAX: f64 = 0.2;
@@ -23,7 +22,7 @@ pub const RANGE_SHARE_MAX: f64 = 0.2;
 /// of the mean.
 pub const SLOPE_SHARE_MAX: f64 = 0.1;
 
-/// "At most" is meant of the numbers, not of their last binary digit.
+/// Tolerance of both limits, so that a last binary digit does not decide.
 const ROUNDING: f64 = 1e-9;
 
 /// The last [`ROUNDS`] rounds of a series.
@@ -38,7 +37,8 @@ pub struct Window {
 }
 
 impl Window {
-    /// The window at the end of these rounds. `None` below [`ROUNDS`] rounds, or when their mean is not above zero.
+    /// The window at the end of these rounds. `None` below [`ROUNDS`] rounds, or when the mean is not above
+    /// zero.
     ///
     /// # Panics
     /// When a value is not a finite number.
@@ -57,8 +57,7 @@ impl Window {
     }
 }
 
-/// After how many rounds steady state was first reached: one past the first window that is steady. `None` when it never
-/// was.
+/// Number of rounds after which steady state was first reached; `None` when it never was.
 ///
 /// # Panics
 /// When a value is not a finite number.
@@ -78,7 +77,7 @@ fn slope(window: &[f64]) -> f64 {
     products / squares
 }
 
-/// Degrees of freedom of the assumed scatter: two differences, as in [`crate::repeatability`].
+/// Degrees of freedom of the assumed scatter: two differences, as in [`repeatability`].
 const ASSUMED: f64 = 2.0;
 
 /// A change of level.
@@ -88,20 +87,20 @@ pub struct LevelChange {
     pub at: usize,
     /// The new level less the old one.
     pub difference: f64,
-    /// Where the difference is, at the confidence that was asked for; it never contains 0.
+    /// The interval of the difference at the confidence asked for; it never contains 0.
     pub interval: Interval,
 }
 
-/// The changes of level of numbers in the order in which they were measured, the earliest first. `assumed` is their scatter
-/// (a standard deviation) before any of them has shown it.
+/// Finds the changes of level in numbers that are in the order they were measured, the earliest first.
+/// `assumed` is the standard deviation of their scatter before any of them has shown it.
 ///
-/// A series is cut in two where the means of both parts differ most in units of their standard error, if that is significant;
-/// both parts are then cut alike (binary segmentation: Scott and Knott, "A cluster analysis method for grouping means in the
-/// analysis of variance", Biometrics 30 (1974) 507–512). The cuts are
-/// candidates at 99%: until the parts are known the scatter is [`repeatability`], which a
-/// change of level hardly touches; then it is that of the values around the means of their parts, with the assumed one counted
-/// as two more values. As a place is chosen among n − 1, each change is tested at (1 − confidence)/(n − 1) (Bonferroni), and its
-/// interval is as wide as that.
+/// A series is cut in two where the means of both parts differ most in units of their standard error, if that
+/// is significant. Both parts are then cut alike (binary segmentation: Scott and Knott, "A cluster analysis
+/// method for grouping means in the analysis of variance", Biometrics 30 (1974) 507–512). These cuts are
+/// candidates at 99%, with the scatter from [`repeatability`], which a change of level hardly touches. Once
+/// the parts are known, the scatter is that of the values around the means of their parts, with the assumed
+/// one counted as two more values. As a place is chosen among n − 1, each change is tested at
+/// (1 − confidence)/(n − 1) (Bonferroni), and its interval is as wide as that.
 ///
 /// # Panics
 /// When a value is not a number, `assumed` is not above 0, or `confidence` is not between 0 and 1.
@@ -135,18 +134,18 @@ pub fn level_changes(values: &[f64], assumed: f64, confidence: f64) -> Vec<Level
     changes.filter(|change| !change.interval.contains(0.0)).collect()
 }
 
-/// How much the median of successive differences tells of the scatter, as a share of what the values themselves tell: the
-/// median of absolute values of a normal distribution has an efficiency of 0.37, and such differences one of 2/3.
+/// Efficiency of the median of successive differences, relative to the values themselves: the median of
+/// absolute values of a normal distribution has 0.37, and such differences have 2/3.
 const EFFICIENCY: f64 = 0.25;
 
-/// A standard deviation, and how many degrees of freedom it is known with.
+/// A standard deviation and its degrees of freedom.
 struct Scatter {
     deviation: f64,
     freedom: f64,
 }
 
 impl Scatter {
-    /// How far an estimate of standard error 1 may be off, with this probability beyond each end.
+    /// Half of an interval per unit of standard error; `tail` is the probability beyond each end.
     fn reach(&self, tail: f64) -> f64 {
         let student = StudentsT::new(0.0, 1.0, self.freedom).expect("there are degrees of freedom");
         student.inverse_cdf(1.0 - tail) * self.deviation
@@ -245,7 +244,7 @@ mod tests {
         }
     }
 
-    /// Series of this many runs, whose scatter is `scatter` and whose level changes by `step` at `at`.
+    /// A series of `count` runs with this scatter, whose level changes by `step` at `at`.
     fn series(count: usize, scatter: f64, at: usize, step: f64, seed: u64) -> Vec<f64> {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
         let noise = Normal::new(0.0, scatter).unwrap();

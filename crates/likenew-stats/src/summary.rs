@@ -1,7 +1,7 @@
-//! One number for many: center, spread and extremes of a series.
+//! Summaries of a series in one number: center, spread and extremes.
 //!
-//! Every function returns `None` where the number does not exist (of nothing, or a spread of one value) and panics
-//! when a value is not a number.
+//! Every function returns `None` where the number does not exist (no values, or the spread of one value) and
+//! panics when a value is not a number.
 
 /// The values in ascending order.
 ///
@@ -78,8 +78,9 @@ pub fn maximum(values: &[f64]) -> Option<f64> {
     values.iter().copied().reduce(f64::max)
 }
 
-/// The median absolute deviation from the median, unscaled (Hampel, "The influence curve and its role in robust
-/// estimation", JASA 69 (1974) 383–393). Of normal data, 1.4826 times this estimates the standard deviation.
+/// The median absolute deviation from the median, unscaled (Hampel, "The influence curve and its role in
+/// robust estimation", JASA 69 (1974) 383–393). For normal data, 1.4826 times this estimates the standard
+/// deviation.
 pub fn median_absolute_deviation(values: &[f64]) -> Option<f64> {
     let center = median(values)?;
     median(&values.iter().map(|value| (value - center).abs()).collect::<Vec<_>>())

@@ -1,5 +1,5 @@
-//! Order: whether a series rises or falls along it, and how steeply, what course it takes, whether one quantity rises with
-//! another, and whether two kinds of things come in runs.
+//! What the order of values shows: whether a series rises, falls or changes once, whether one quantity rises
+//! with another, and whether two kinds of things come in runs.
 
 use statrs::distribution::{ContinuousCDF as _, Normal};
 use statrs::function::factorial::ln_binomial;
@@ -18,15 +18,15 @@ pub struct Trend {
     pub p_value: f64,
 }
 
-/// Fewer values than this have no trend: below it the normal approximation of the test is poor.
+/// Fewest values of a trend: with fewer, the normal approximation of the test is poor.
 pub const VALUES_MIN: usize = 8;
 /// A longer series is reduced to the medians of equal pieces, because the slopes of all pairs are computed.
 const PIECES_MAX: usize = 200;
 
-/// The line of Theil and Sen (the median of the slopes of all pairs: Sen, "Estimates of the regression
-/// coefficient based on Kendall's tau", JASA 63 (1968) 1379–1389) and the two-sided test of Mann and Kendall
-/// with its correction for ties (Kendall, "Rank Correlation Methods", 4th ed., 1975, chapter 4). Up to 29 %
-/// of outliers do not move the line. `None` below [`VALUES_MIN`] values.
+/// Fits the line of Theil and Sen (the median of the slopes of all pairs: Sen, "Estimates of the regression
+/// coefficient based on Kendall's tau", JASA 63 (1968) 1379–1389) and applies the two-sided test of Mann and
+/// Kendall with its correction for ties (Kendall, "Rank Correlation Methods", 4th ed., 1975, chapter 4). Up
+/// to 29 % of outliers do not move the line. `None` below [`VALUES_MIN`] values.
 ///
 /// # Panics
 /// When a value is not a finite number.
@@ -101,7 +101,7 @@ pub struct Correlation {
     pub interval: Interval,
 }
 
-/// Of fewer pairs than this the interval says next to nothing.
+/// Fewest pairs: with fewer, the interval says next to nothing.
 pub const PAIRS_MIN: usize = 10;
 
 /// The rank correlation of pairs (Spearman, "The proof and measurement of association between two things", American
@@ -126,7 +126,7 @@ pub fn rank_correlation(one: &[f64], other: &[f64]) -> Option<Correlation> {
     Some(Correlation { value, interval })
 }
 
-/// The rank of each value from 1 on; equal values share the mean of theirs.
+/// The rank of each value, from 1 on; equal values share the mean of their ranks.
 fn ranks(values: &[f64]) -> Vec<f64> {
     refuse_nan(values);
     let mut order: Vec<usize> = (0..values.len()).collect();
@@ -152,10 +152,10 @@ fn product_moment(one: &[f64], other: &[f64]) -> Option<f64> {
     (scale > 0.0).then(|| product(&one, &other) / scale)
 }
 
-/// How often a sequence of two kinds changes from one to the other.
+/// How often a sequence of two kinds changes between them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Runs {
-    /// Runs that were counted: one more than the changes.
+    /// Runs counted: one more than the changes.
     pub observed: usize,
     /// Runs to be expected if the order were random.
     pub expected: f64,
@@ -164,7 +164,7 @@ pub struct Runs {
 }
 
 impl Runs {
-    /// At a smaller probability than this, [`Runs::is_clustered`] holds.
+    /// Below this probability, [`Runs::is_clustered`] holds.
     pub const SIGNIFICANCE: f64 = 0.01;
 
     /// Whether equal things come together more than chance would have it.
@@ -187,7 +187,7 @@ pub fn runs_test(kinds: &[bool]) -> Option<Runs> {
     Some(Runs { observed, expected, p_value })
 }
 
-/// The probability of exactly so many runs of `a` and `b` things in random order.
+/// The probability of exactly `runs` runs of `a` and `b` things in random order.
 fn probability(runs: usize, a: usize, b: usize) -> f64 {
     let half = runs / 2;
     let orders = ln_binomial((a + b) as u64, a as u64);
@@ -204,27 +204,27 @@ fn ln_cuts(count: usize, runs: usize) -> f64 {
     if runs > count { f64::NEG_INFINITY } else { ln_binomial(count as u64 - 1, runs as u64 - 1) }
 }
 
-/// What a series of speeds does from its first value to its last.
+/// How a series of speeds goes from its first value to its last.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum SpeedPattern {
-    /// It stays: [`spread`] is at most [`SPREAD_FLAT_MAX`].
+    /// The speed stays: [`spread`] is at most [`SPREAD_FLAT_MAX`].
     Flat,
-    /// It follows a straight line.
+    /// The speed follows a straight line.
     Sloping(Trend),
-    /// It changes once from one level to another.
+    /// The speed changes once from one level to another.
     Stepped(Step),
-    /// It varies more than a flat one, and neither a line nor a step explains it.
+    /// The speed varies more than a flat one, and neither a line nor a step explains it.
     Uneven,
 }
 
 /// One change of level.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Step {
-    /// Index of the first value after it.
+    /// Index of the first value after the change.
     pub at: usize,
-    /// Median before it.
+    /// Median before the change.
     pub before: f64,
-    /// Median from it on.
+    /// Median after the change.
     pub after: f64,
 }
 
@@ -237,11 +237,11 @@ const EXPLAINED_MIN: f64 = 0.5;
 /// A line counts only when values in random order would be as steady with less than this probability. Chosen:
 /// one series in a thousand.
 const TREND_SIGNIFICANCE: f64 = 0.001;
-/// A level has at least so many values.
+/// Fewest values of a level.
 const LEVEL_MIN: usize = 3;
 
-/// How far a series is spread: its 95th over its 5th percentile, so that one value in twenty at either end may stand
-/// apart. 1 is perfectly even. `None` of nothing, or when the 5th percentile is not above zero.
+/// How far a series is spread: its 95th over its 5th percentile, so that one value in twenty at either end
+/// may stand apart. 1 is perfectly even. `None` for no values, or when the 5th percentile is not above zero.
 ///
 /// # Panics
 /// When a value is not a number.
@@ -251,7 +251,7 @@ pub fn spread(values: &[f64]) -> Option<f64> {
     Some(quantile_of_sorted(&sorted, 0.95)? / low)
 }
 
-/// What a series does along its order. `None` below [`VALUES_MIN`] values.
+/// The pattern of a series of speeds. `None` below [`VALUES_MIN`] values.
 ///
 /// A line and a step are fitted, and the one that removes more of the absolute deviations from the median is
 /// named if it removes at least half.
@@ -278,12 +278,13 @@ pub fn speed_pattern(values: &[f64]) -> Option<SpeedPattern> {
     })
 }
 
-/// Ratio of the levels around a fall, at least. Chosen: above the scatter of files, below the smallest SLC cache's gain.
+/// Least ratio of the levels before and after a fall. Chosen: above the scatter of files, below the smallest
+/// SLC cache's gain.
 const FALL_MIN: f64 = 1.15;
 
-/// The fall of a series from a first level to a lower one on which it stays, however short the first one is: nine of
-/// ten values before it are above 19 of 20 after it, and a line explains less of it than the step. `None` of other
-/// series and below [`VALUES_MIN`] values.
+/// Finds the fall of a series from a first level, however short, to a lower one on which it stays. Nine of
+/// ten values before the fall are above 19 of 20 after it, and a line explains less than the step. `None` for
+/// other series and below [`VALUES_MIN`] values.
 ///
 /// # Panics
 /// When a value is not a finite number.

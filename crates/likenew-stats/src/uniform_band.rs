@@ -1,5 +1,5 @@
-//! A curve below a band of uniform noise: a time with a fixed part and a wait for something that comes round
-//! at regular intervals.
+//! Fits a curve below a band of uniform noise: a time with a fixed part, and a wait for something that comes
+//! round at regular intervals, such as a turn of a disk.
 
 use statrs::distribution::{ContinuousCDF as _, Normal};
 
@@ -12,9 +12,9 @@ use crate::summary::{median, median_absolute_deviation};
 pub struct Band<const SHAPES: usize> {
     /// The amount of each shape in the middle of the band.
     pub coefficients: [f64; SHAPES],
-    /// Of the coefficients.
+    /// Covariance of the coefficients.
     covariance: [[f64; SHAPES]; SHAPES],
-    /// From the lower edge to the upper one, in the unit of the values.
+    /// From the band's lower edge to its upper one, in the unit of the values.
     pub width: f64,
     /// Values inside the band, or near enough to belong to it; all others are left out of the fit.
     pub values_kept: usize,
@@ -23,7 +23,7 @@ pub struct Band<const SHAPES: usize> {
     pub kurtosis: f64,
 }
 
-/// Fewer values than this fit no band.
+/// Fewest values of a band.
 pub const VALUES_MIN: usize = 30;
 
 /// Distance from the middle, as a share of the band's width, beyond which a value is left out. Chosen: half
@@ -31,9 +31,9 @@ pub const VALUES_MIN: usize = 30;
 const REACH: f64 = 0.75;
 const ROUNDS_MAX: usize = 20;
 
-/// Fits the middle of the band by least squares. As the variance of uniform noise is width²/12, its spread gives the
-/// width; the lower edge is half of that below the middle. Values far from the band are left out, and the fit
-/// repeated, until none leaves or returns.
+/// Fits the middle of the band by least squares. The variance of uniform noise is width²/12, so its spread
+/// gives the width; the lower edge is half of that below the middle. Values far from the band are left out,
+/// and the fit is repeated until none leaves or returns.
 ///
 /// `None` below [`VALUES_MIN`] values, or when the shapes cannot be distinguished at these values.
 ///
@@ -71,7 +71,7 @@ impl<const SHAPES: usize> Band<SHAPES> {
         dot(&self.coefficients, shapes)
     }
 
-    /// The lower edge of the band there, with its interval at 95 %.
+    /// The lower edge of the band where the shapes have these values, with its interval at 95 %.
     pub fn lower(&self, shapes: &[f64; SHAPES]) -> (f64, Interval) {
         let variance = quadratic(&self.covariance, shapes) + self.width_deviation().powi(2) / 4.0;
         let value = self.middle(shapes) - self.width / 2.0;

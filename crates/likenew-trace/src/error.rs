@@ -1,4 +1,4 @@
-//! Why a trace could not be read or written.
+//! The errors of reading and writing traces, and where in a file they are.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -7,175 +7,175 @@ use likenew_core::target_error::system_reason;
 
 use super::wording::{advice, expected};
 
-/// Why a trace could not be read or written. `file` is its name as it was given. A place in a file counts lines and
-/// columns from 1, columns in bytes.
+/// Why a trace could not be read or written. `file` is the name that was given. Positions count lines, columns and
+/// bytes from 1; columns are in bytes.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
-    /// The file cannot be opened, created, read or written.
+    /// The system could not open, create, read or write the file.
     #[error("could not {action} {file}: {}{}", system_reason(error), advice(error))]
     File {
         /// What was attempted: "read".
         action: &'static str,
-        /// Its name.
+        /// The file's name.
         file: String,
         /// The system's error.
         error: std::io::Error,
     },
-    /// It holds nothing.
+    /// The file is empty.
     #[error("{file} is empty")]
     Empty {
-        /// Its name.
+        /// The file's name.
         file: String,
     },
-    /// It begins like no trace.
+    /// The beginning matches no known format.
     #[error(
         "{file} has an unknown trace format (it begins with \"{start}\"); name it with --format: {formats}"
     )]
     UnknownFormat {
-        /// Its name.
+        /// The file's name.
         file: String,
-        /// Its first characters.
+        /// The file's first characters.
         start: String,
         /// The names of all formats.
         formats: String,
     },
-    /// strace wrote it.
+    /// strace wrote the file.
     #[error(
         "{file} is strace's output: system calls do not show what reaches a drive; record that with \"likenew record\""
     )]
     Strace {
-        /// Its name.
+        /// The file's name.
         file: String,
     },
-    /// iostat wrote it.
+    /// iostat wrote the file.
     #[error("{file} is iostat's output, which only counts I/Os; record each of them with \"likenew record\"")]
     Iostat {
-        /// Its name.
+        /// The file's name.
         file: String,
     },
-    /// It is in the project's format, but of another version.
+    /// The file is a trace in the project's own format, but of another version.
     #[error("{file} is a trace of another version of likenew: this one reads \"{first_line}\"")]
     OtherVersion {
-        /// Its name.
+        /// The file's name.
         file: String,
-        /// The first line of the version that is read here.
+        /// The first line of the version that can be read.
         first_line: &'static str,
     },
-    /// blktrace wrote it, in a version that is not read here.
+    /// blktrace wrote the file in an unsupported version.
     #[error(
         "{file} is blktrace's binary output of version {version}, and this one reads version {known}: \"blkparse -i FILE\" \
          makes text of it"
     )]
     BlktraceVersion {
-        /// Its name.
+        /// The file's name.
         file: String,
-        /// The version of its records.
+        /// The version of the file's records.
         version: u8,
-        /// The version that is read here.
+        /// The version that can be read.
         known: u8,
     },
-    /// trace-cmd wrote it.
+    /// trace-cmd wrote the file.
     #[error("{file} is trace-cmd's binary output: \"trace-cmd report\" makes text of it")]
     TraceCmdBinary {
-        /// Its name.
+        /// The file's name.
         file: String,
     },
-    /// perf wrote it.
+    /// perf wrote the file.
     #[error("{file} is perf's binary output: \"perf script -i FILE\" makes text of it")]
     PerfBinary {
-        /// Its name.
+        /// The file's name.
         file: String,
     },
-    /// A tool with the name of biosnoop printed it, and left out what a trace needs.
+    /// Another tool called biosnoop wrote the file, without some of the columns that a trace needs.
     #[error(
         "{file} is biosnoop's output without addresses or times: record with the biosnoop of bcc, and without -t"
     )]
     Biosnoop {
-        /// Its name.
+        /// The file's name.
         file: String,
     },
-    /// It is compressed in a way that is not read here.
+    /// The file's compression is not supported.
     #[error("{file} is packed with zip, xz or bzip2: unpack it; gzip and Zstandard can be read as they are")]
     Packed {
-        /// Its name.
+        /// The file's name.
         file: String,
     },
-    /// It is an archive of several files.
+    /// The file is an archive of several files.
     #[error("{file} is a tar archive: unpack it first")]
     TarArchive {
-        /// Its name.
+        /// The file's name.
         file: String,
     },
-    /// It holds bytes that no text has.
+    /// The file contains bytes that no text has.
     #[error("{file} is not text, as every trace format but blktrace's is")]
     NotText {
-        /// Its name.
+        /// The file's name.
         file: String,
     },
-    /// Something breaks its format.
+    /// A value breaks the file's format.
     #[error("{file}, {place}: expected {expected}, found {actual}")]
     Malformed {
-        /// Its name.
+        /// The file's name.
         file: String,
-        /// Where in it.
+        /// Where the value is.
         place: Place,
-        /// What should be there.
+        /// What was expected there.
         expected: String,
-        /// What is.
+        /// What was found there.
         actual: String,
     },
-    /// A line cannot be read, or is valid by itself but not at its place.
+    /// A whole line cannot be read, or must not follow the lines before it.
     #[error("{file}, {place}: {problem}")]
     InvalidLine {
-        /// Its name.
+        /// The file's name.
         file: String,
-        /// Where in it.
+        /// Where the line is.
         place: Place,
         /// What is wrong, and what to do.
         problem: LineProblem,
     },
-    /// The volume that was asked for is not there, as there is none at all.
+    /// A volume was asked for, but the file has no records.
     #[error("{file} has no volume {volume}: it holds no record")]
     NoRecords {
-        /// Its name.
+        /// The file's name.
         file: String,
         /// The volume that was asked for.
         volume: String,
     },
-    /// The volume that was asked for is not there.
+    /// The file has other volumes than the one asked for.
     #[error("{file} has no volume {volume}; there are (with records): {volumes}")]
     NoSuchVolume {
-        /// Its name.
+        /// The file's name.
         file: String,
         /// The volume that was asked for.
         volume: String,
-        /// Those that are there, with their records.
+        /// The file's volumes and their numbers of records.
         volumes: String,
     },
-    /// It holds several volumes and none was chosen.
+    /// The file has several volumes and none was chosen.
     #[error(
         "{file} holds several volumes, in its first {lines} {unit}s (with records): {volumes}; choose one with --volume"
     )]
     SeveralVolumes {
-        /// Its name.
+        /// The file's name.
         file: String,
         /// Lines that were searched for volumes.
         lines: u64,
-        /// A line or a record.
+        /// What `lines` counts: lines or records.
         unit: &'static str,
-        /// The volumes, with their records.
+        /// The volumes and their numbers of records.
         volumes: String,
     },
 }
 
-/// A place in a file: a line of text or a record of bytes, and which byte of it.
+/// A position in a file: the line of a text or the record of a binary file, and the byte in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     /// Whether the file is text.
     pub is_text: bool,
-    /// Of the line or record, from 1.
+    /// Number of the line or record, from 1.
     pub number: u64,
-    /// Of the byte, from 1, unless all of it is meant.
+    /// The byte in the line or record, from 1; `None` means all of it.
     pub column: Option<usize>,
 }
 
@@ -190,7 +190,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// What a file consists of.
+/// What a file consists of, as a word for errors.
 pub(crate) fn unit(is_text: bool) -> &'static str {
     if is_text { "line" } else { "record" }
 }
@@ -198,37 +198,37 @@ pub(crate) fn unit(is_text: bool) -> &'static str {
 /// What is wrong with a line as a whole.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LineProblem {
-    /// It is too far from its place in the order of time.
+    /// The record is too far out of the order of time.
     #[error(
         "its time lies before that of records that stand {lines} or more lines earlier: sort the file by time"
     )]
     TooLate {
-        /// How many lines late a record may come.
+        /// By how many lines a record may be late.
         lines: usize,
     },
-    /// It shows that the records so far were the wrong ones.
+    /// The line is the first request of a device whose bios were read so far.
     #[error(
         "it is the first request (D, block_rq_issue) of a device whose bios (Q, block_bio_queue) were taken so far: cut the \
          trace before it"
     )]
     FirstRequest,
-    /// The end mark counts other records than there are.
+    /// The end mark's count differs from the number of records.
     #[error(
         "the trace says here that it has {expected} records, and {actual} were found: the file was changed"
     )]
     RecordCount {
-        /// By the end mark.
+        /// Records by the end mark.
         expected: u64,
-        /// Those that were read.
+        /// Records that were read.
         actual: u64,
     },
-    /// It does not end.
+    /// The line does not end.
     #[error("it is longer than {max} bytes: no trace has such lines")]
     TooLong {
-        /// Bytes that a line may have.
+        /// Most bytes of a line.
         max: usize,
     },
-    /// The compressed data breaks off.
+    /// The compressed data is cut off.
     #[error("the {compression} data is truncated here; copy the file again")]
     CompressedEnd {
         /// The name of the compression.
@@ -239,19 +239,19 @@ pub enum LineProblem {
     CompressedDamage {
         /// The name of the compression.
         compression: &'static str,
-        /// What the decompressor says.
+        /// The decompressor's message.
         error: String,
     },
 }
 
-/// What is wrong with a line.
+/// An error in a line, still without file and line number.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum LineError {
-    /// Something else was expected at this byte of it.
+    /// Something else was expected at this byte of the line.
     At(usize, Cow<'static, str>),
-    /// The line is not valid at its place.
+    /// The whole line is wrong.
     Line(LineProblem),
-    /// It belongs to another volume than the lines before, and none was chosen.
+    /// The line belongs to another volume than those before, and none was chosen.
     AnotherVolume,
 }
 
@@ -261,10 +261,10 @@ impl LineError {
     }
 }
 
-/// Bytes of the faulty text that are shown, at most.
+/// Most bytes of the faulty text that are shown.
 const EXCERPT_BYTES: usize = 40;
 
-/// The error that names the place.
+/// Adds file and position to an error in a line.
 pub(crate) fn locate(file: &str, place: Place, line: &[u8], line_error: LineError) -> TraceError {
     let file = file.to_owned();
     match line_error {

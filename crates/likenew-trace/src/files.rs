@@ -1,4 +1,4 @@
-//! The files of one trace, read as one: blktrace writes one for each processor.
+//! Reads several files as one trace in the order of time. blktrace writes one file for each processor.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -8,17 +8,17 @@ use std::path::{Path, PathBuf};
 
 use crate::lines::{Framing, Line, Lines, ReadFailure};
 
-/// Files whose records are taken in the order of time.
+/// Merges the records of several files by time.
 pub(crate) struct Files {
     files: Vec<(String, Lines)>,
     framing: Framing,
-    /// Files whose next record is not known.
+    /// Files whose next record was not read yet.
     unread: Vec<usize>,
-    /// The next record of each other file.
+    /// The next record of each of the other files.
     next: Vec<Option<Line>>,
-    /// The times of these records.
+    /// Times of these records, and the numbers of their files.
     times: BinaryHeap<Reverse<(u64, usize)>>,
-    /// The file of the latest record, or of what went wrong.
+    /// The file of the latest record or error.
     current: usize,
 }
 
@@ -31,12 +31,12 @@ impl Files {
         Self { files, framing, unread, next, times: BinaryHeap::new(), current: 0 }
     }
 
-    /// What each file begins with.
+    /// The first bytes of each file.
     pub(crate) fn ahead(&self) -> impl Iterator<Item = &[u8]> {
         self.files.iter().map(|(_, lines)| lines.ahead())
     }
 
-    /// The next record of all, or none at the end.
+    /// The next record by time, or `None` at the end.
     pub(crate) fn next(&mut self) -> Result<Option<Line>, ReadFailure> {
         if let [(_, lines)] = &mut self.files[..] {
             return lines.next();
@@ -55,26 +55,26 @@ impl Files {
         Ok(self.next[file].take())
     }
 
-    /// The name and the lines of the file of the latest record.
+    /// Name and lines of the file with the latest record.
     pub(crate) fn current(&self) -> (&str, &Lines) {
         let (name, lines) = &self.files[self.current];
         (name, lines)
     }
 
-    /// The error that ended reading this file, if any.
+    /// The error that ended reading of this file, if any.
     pub(crate) fn failure(&mut self) -> Option<io::Error> {
         self.files[self.current].1.failure()
     }
 }
 
-/// What stands in the names of blktrace's files between the drive and the number of the processor.
+/// Separates the drive from the processor's number in the names of blktrace's files.
 const BLKTRACE: &str = ".blktrace.";
 
-/// Endings of packed files.
+/// Endings of files with and without compression.
 const PACKED: [&str; 3] = ["", ".gz", ".zst"];
 
-/// The files that blktrace wrote together, in the order of their processors: one of them is this path, or all their names
-/// begin with it. None where there are no such files.
+/// The files that blktrace wrote together, in the order of their processors. `path` is one of them or the common
+/// beginning of their names. Empty if there are none.
 ///
 /// # Errors
 /// The folder cannot be read.
@@ -92,7 +92,7 @@ pub(crate) fn of_blktrace(path: &Path) -> io::Result<Vec<PathBuf>> {
             .and_then(|rest| PACKED.iter().find_map(|ending| rest.strip_suffix(ending)?.parse::<u32>().ok()));
         files.extend(processor.map(|processor| (processor, *other != *name, path.with_file_name(&*other))));
     }
-    // A packed file can lie beside the one that it was made of.
+    // A compressed file may lie beside its original. Keep one for each processor, preferably the given one.
     files.sort();
     files.dedup_by_key(|(processor, ..)| *processor);
     Ok(files.into_iter().map(|(_, _, file)| file).collect())

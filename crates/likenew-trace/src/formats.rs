@@ -1,4 +1,4 @@
-//! Which formats there are, which one a file has, and what its lines mean: one file for a format or a group of them.
+//! Lists the trace formats and detects which one a file has. Each format, or group of formats, has its own file here.
 
 mod biosnoop;
 mod blkparse;
@@ -22,7 +22,7 @@ pub use likenew::{TraceHead, TraceWriter};
 
 use likenew::FIRST_LINE;
 
-/// Bytes of a sector, the unit of Linux's block layer and of several formats.
+/// Bytes of a sector, the unit in Linux's block layer and in several formats.
 const SECTOR: u64 = 512;
 
 /// Every format.
@@ -45,18 +45,18 @@ pub static FORMATS: [Format; 12] = [
 pub struct Format {
     /// Its name for `--format`.
     pub name: &'static str,
-    /// Its files alone begin with one of these, where there is such a thing.
+    /// Bytes with which a file of this format, and no other, begins; empty if there are none.
     magics: &'static [&'static [u8]],
-    /// What a line with the names of the columns begins with, in lower case; empty where there is none. Files
-    /// without this line are of the format as well.
+    /// How a line with names of columns begins, in lower case; empty if the format has no such line. The line may be
+    /// missing in a file.
     pub(crate) header: &'static str,
-    /// How it spells the names of its volumes.
+    /// How the format spells names of volumes.
     pub(crate) separators: Separators,
-    /// How its files are divided.
+    /// Whether files consist of lines or of records.
     pub(crate) framing: Framing,
-    /// How many records late a record may come.
+    /// By how many records a record may be late.
     pub(crate) lateness: usize,
-    /// Makes what reads its lines.
+    /// Makes a parser for the format's lines.
     pub(crate) parser: fn() -> Box<dyn Parse>,
 }
 
@@ -66,10 +66,10 @@ impl Format {
         Self { name, magics: &[], header: "", separators, framing, lateness, parser }
     }
 
-    /// The format of a file of this name that begins so.
+    /// Detects the format from the first bytes; `file` is the name for errors.
     ///
     /// # Errors
-    /// What the file looks like, and what to do.
+    /// The kind of file, where it is known, and what to do about it.
     pub(crate) fn detect(file: &str, ahead: &[u8]) -> Result<&'static Self, TraceError> {
         if ahead.is_empty() {
             return Err(TraceError::Empty { file: file.to_owned() });
@@ -102,7 +102,7 @@ impl Format {
         })
     }
 
-    /// Whether this line can be its first.
+    /// Whether this line can be the format's first one.
     fn reads(&self, line: &[u8]) -> bool {
         let mut intake = Intake::new(Volumes::new(None, Separators::PLAIN), LATENESS);
         let mut parser = (self.parser)();
@@ -112,26 +112,25 @@ impl Format {
     }
 }
 
-/// The lines of one format.
+/// Parses the lines or records of one format.
 pub(crate) trait Parse: Send {
-    /// The file begins so.
+    /// Receives the first bytes of the file, before any line.
     fn begin(&mut self, _ahead: &[u8], _intake: &mut Intake) {}
 
-    /// Whether a last line that was cut off is left out with a note, as a recorder that was killed leaves
-    /// one.
+    /// Whether a last line that is cut off only gives a note, because a killed recorder leaves one.
     fn forgives_torn_end(&self) -> bool {
         false
     }
 
-    /// Takes one line without its end; never an empty one.
+    /// Takes one line without its line end; never an empty one.
     fn line(&mut self, line: &[u8], intake: &mut Intake) -> Result<(), LineError>;
 
-    /// The file has ended.
+    /// Is called at the end of the file.
     fn end(&mut self, _intake: &mut Intake) -> Result<(), LineError> {
         Ok(())
     }
 
-    /// The trace's header.
+    /// The trace's header, if the format has one.
     fn head(&self) -> Option<&TraceHead> {
         None
     }
@@ -146,7 +145,7 @@ fn is_comment(line: &[u8]) -> bool {
     line[0] == b'#' || line.starts_with(b"cpus=") || line.starts_with(b"CPU:") || line.starts_with(b"Attach")
 }
 
-/// Whether there is a head of iostat's tables among the first lines: `Device r/s …`, in older versions `Device:`.
+/// Whether the first lines contain the head of an iostat table: `Device r/s …`, or `Device:` in older versions.
 fn is_iostat(ahead: &[u8]) -> bool {
     let is_head = |line: &[u8]| {
         let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
@@ -156,7 +155,7 @@ fn is_iostat(ahead: &[u8]) -> bool {
     ahead.split(|byte| *byte == b'\n').take(20).any(is_head)
 }
 
-/// Whether strace printed a line: `openat(AT_FDCWD, "x", O_RDONLY) = 3`, after a process and a time, if it was asked for them.
+/// Whether strace printed the line: `openat(AT_FDCWD, "x", O_RDONLY) = 3`, possibly after a process and a time.
 fn is_system_call(line: &[u8]) -> bool {
     let Some(open) = line.iter().position(|byte| *byte == b'(') else { return false };
     let (before, call) = line.split_at(open);
@@ -168,12 +167,12 @@ fn is_system_call(line: &[u8]) -> bool {
         && (has_ended(b") = ") || has_ended(b")  ") || has_ended(b"<unfinished ..."))
 }
 
-/// Their names for `--format`.
+/// Names of all formats for `--format`.
 pub fn format_names() -> String {
     FORMATS.each_ref().map(|format| format.name).join(", ")
 }
 
-/// Says of a file that is in no format what it is, where its first bytes show that.
+/// The error for a file whose first bytes show what it is, if that is no trace.
 fn refuse_known(file: &str, ahead: &[u8]) -> Result<(), TraceError> {
     let file = file.to_owned();
     Err(match ahead {

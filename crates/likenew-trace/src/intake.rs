@@ -1,4 +1,4 @@
-//! Receives the records of all formats' parsers, checks them and sorts them.
+//! Checks and sorts the records of every format's parser.
 
 use std::collections::VecDeque;
 
@@ -12,17 +12,17 @@ use super::notes::{Counted, Notes};
 use super::pairing::Pairing;
 use super::wording::expected;
 
-/// Limit of an address: 1 EiB. Chosen: no drive is larger.
+/// Highest address: 1 EiB. Chosen: no drive is larger.
 const ADDRESS_MAX: u64 = 1 << 60;
 
-/// Limit of a read's or write's length: 1 GiB. Chosen: no drive takes longer ones. A discard can be longer.
+/// Longest read or write: 1 GiB. Chosen: no drive takes longer ones. Discards may be longer.
 pub(crate) const LENGTH_MAX: u64 = 1 << 30;
 
-/// Limit for the time between two consecutive records, and between the two ends of an I/O: 366 days. Chosen:
-/// more than any recording has, so that a broken time is noticed.
+/// Longest time between two consecutive records, and longest latency: 366 days. Chosen: more than any recording has, so
+/// that a damaged time is noticed.
 pub(crate) const SPAN_MAX: Nanos = Nanos::from_secs(366 * 86_400);
 
-/// Columns of a record's values in its line, for errors.
+/// Columns of a record's values in its line, for error messages.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Columns {
     pub(crate) at: usize,
@@ -31,16 +31,16 @@ pub(crate) struct Columns {
     pub(crate) latency: usize,
 }
 
-/// Limit for the time from a trace's first record to its last: ten years. Chosen: recordings last days, and a
-/// plan can express at most 292 years.
+/// Longest time from a trace's first record to its last: ten years. Chosen: recordings last days, and a plan can
+/// express at most 292 years.
 pub(crate) const TRACE_MAX: Nanos = Nanos::from_secs(3660 * 86_400);
 
-/// Takes records in the order of the file.
+/// Takes records in the order of the file and returns them in the order of time.
 pub(crate) struct Intake {
     pub(crate) applications: Applications,
     pub(crate) volumes: Volumes,
     pub(crate) notes: Notes,
-    /// Bytes that the recorded drive can address, where the trace says so.
+    /// Bytes that the recorded drive can address, if known.
     pub(crate) capacity: Option<u64>,
     pairing: Pairing,
     window: Window,
@@ -51,7 +51,7 @@ pub(crate) struct Intake {
 }
 
 impl Intake {
-    /// Takes records of these volumes, of which each may come so many records late.
+    /// Takes records of these volumes. A record may be late by `lateness` records.
     pub(crate) fn new(volumes: Volumes, lateness: usize) -> Self {
         Self {
             applications: Applications::new(),
@@ -65,27 +65,27 @@ impl Intake {
         }
     }
 
-    /// One more record, `at` in the file's own time. Of a flush only the times count.
+    /// Takes a complete record, `at` in the file's own time. A flush has no range.
     #[inline]
     pub(crate) fn put(&mut self, io: TraceIo, columns: Columns) -> Result<(), LineError> {
         let io = self.validate(io, columns)?;
         self.keep(io)
     }
 
-    /// One more record of a volume, if that one is read.
+    /// Takes a record if its volume is selected.
     #[inline]
     pub(crate) fn put_of(&mut self, volume: &[u8], io: TraceIo, columns: Columns) -> Result<(), LineError> {
         if self.volumes.selects(volume)? { self.put(io, columns) } else { Ok(()) }
     }
 
-    /// One that leaves, and ends on a later line.
+    /// Takes an I/O whose end is on a later line.
     pub(crate) fn issue(&mut self, io: TraceIo, columns: Columns) -> Result<(), LineError> {
         let io = self.validate(io, columns)?;
         self.pairing.issue(io);
         self.settle(false)
     }
 
-    /// One that left on an earlier line ends.
+    /// Takes the end of an I/O from an earlier line.
     pub(crate) fn complete(&mut self, op: Op, offset: u64, length: u64, at: Nanos) -> Result<(), LineError> {
         if !self.pairing.complete(op, offset, length, at) {
             self.notes.count(Counted::EndsAlone);
@@ -93,7 +93,7 @@ impl Intake {
         self.settle(false)
     }
 
-    /// One that left on an earlier line was not taken, and leaves again on a later one.
+    /// Takes back an I/O from an earlier line that will be issued again.
     pub(crate) fn requeue(&mut self, op: Op, offset: u64) -> Result<(), LineError> {
         if !self.pairing.requeue(op, offset) {
             self.notes.count(Counted::RequeuedAlone);
@@ -101,12 +101,12 @@ impl Intake {
         self.settle(false)
     }
 
-    /// Nothing more leaves or ends.
+    /// Ends the input: I/Os in flight get no latency.
     pub(crate) fn end(&mut self) -> Result<(), LineError> {
         self.settle(true)
     }
 
-    /// Passes on what needs to wait for its end no longer.
+    /// Passes on I/Os that need not wait for their end any more.
     fn settle(&mut self, is_end: bool) -> Result<(), LineError> {
         while let Some(io) = self.pairing.pop(is_end) {
             if io.latency.is_none() {
@@ -133,13 +133,13 @@ impl Intake {
         Ok(io)
     }
 
-    /// The next record in the order of time, once nothing earlier can follow.
+    /// The next record by time, once no earlier one can follow.
     #[inline]
     pub(crate) fn pop(&mut self, is_end: bool) -> Option<TraceIo> {
         self.window.pop(is_end)
     }
 
-    /// Passes on all that waits.
+    /// Drops all waiting records.
     pub(crate) fn clear(&mut self) {
         self.pairing = Pairing::default();
         self.window.clear();
@@ -185,12 +185,12 @@ fn too_late(lines: usize) -> LineError {
     LineError::Line(LineProblem::TooLate { lines })
 }
 
-/// How many records late a record may come, where they stand in the order in which they left.
+/// How late a record may be, in records, in files that are ordered by the start of I/Os.
 pub(crate) const LATENESS: usize = 4096;
 
-/// Holds the latest records until nothing earlier can follow them.
+/// Sorts records by time: holds the latest ones until no earlier one can follow.
 pub(crate) struct Window {
-    /// In the order of time; of equal times in the order of arrival.
+    /// Ordered by time; records with equal times keep their order of arrival.
     pending: VecDeque<TraceIo>,
     lateness: usize,
     emitted_until: Nanos,
@@ -201,7 +201,7 @@ impl Window {
         Self { pending: VecDeque::with_capacity(LATENESS + 1), lateness, emitted_until: Nanos::ZERO }
     }
 
-    /// Takes one more; `false` when later records were already passed on.
+    /// Takes a record; `false` if a later one was already passed on.
     #[must_use]
     pub(crate) fn push(&mut self, io: TraceIo) -> bool {
         match self.pending.back() {
@@ -218,7 +218,7 @@ impl Window {
         true
     }
 
-    /// The earliest, once enough have come after it or nothing more comes.
+    /// The earliest record, once enough others wait behind it or the input has ended.
     pub(crate) fn pop(&mut self, is_end: bool) -> Option<TraceIo> {
         if self.pending.len() <= self.lateness && !is_end {
             return None;
@@ -237,17 +237,16 @@ impl Window {
     }
 }
 
-/// At most this many names are distinguished: programs that put a number into each name must not fill the
-/// memory.
+/// Most names that are kept apart. Programs that put a number into each name must not fill the memory.
 const NAMES_MAX: usize = 4096;
 
-/// A longer name is cut to this.
+/// Bytes of a name; longer ones are cut.
 const APPLICATION_NAME_MAX: usize = 255;
 
 /// All names after the first [`NAMES_MAX`].
 const FURTHER: &str = "(further)";
 
-/// Names of applications by their index; the first is empty.
+/// Names of applications by index; the first one is empty.
 pub(crate) struct Applications {
     names: Vec<String>,
     indices: FxHashMap<Box<[u8]>, u16>,
@@ -263,11 +262,11 @@ impl Applications {
         &self.names
     }
 
-    /// The index of this name, which is new or known.
+    /// The index of a name, which becomes known if it is new.
     #[inline]
     pub(crate) fn index(&mut self, name: &[u8]) -> u16 {
         let name = &name[..name.len().min(APPLICATION_NAME_MAX)];
-        // The same program often comes twice in a row.
+        // Most records come from the same program as the one before.
         if self.names[usize::from(self.latest)].as_bytes() == name {
             return self.latest;
         }
@@ -294,16 +293,16 @@ impl Applications {
     }
 }
 
-/// Of longer volume names only the beginning is compared.
+/// Bytes of a volume's name that are compared.
 const VOLUME_NAME_MAX: usize = 1024;
 
-/// No more volumes are counted.
+/// Most volumes that are counted.
 const VOLUMES_MAX: usize = 10_000;
 
-/// Volumes that are named in an error.
+/// Most volumes that an error names.
 const LISTED_VOLUMES_MAX: usize = 12;
 
-/// The byte between the two parts of a volume's name, in the file and as users write it.
+/// The byte between the two parts of a volume's name, in the file and for users.
 #[derive(Clone, Copy)]
 pub(crate) struct Separators {
     pub(crate) file: u8,
@@ -311,19 +310,19 @@ pub(crate) struct Separators {
 }
 
 impl Separators {
-    /// The file spells the name as users do.
+    /// The file spells names as users do.
     pub(crate) const PLAIN: Self = Self { file: b',', display_name: b',' };
 }
 
-/// The volume that is read.
+/// Selects the records of one volume.
 pub(crate) struct Volumes {
     spelling: Separators,
-    /// The one that was asked for, or else that of the first record, as the file spells it.
+    /// The requested volume, or else that of the first record, as the file spells it.
     selection: Option<Box<[u8]>>,
     is_selected: bool,
-    /// Records that were read.
+    /// Records of the volume so far.
     read: u64,
-    /// Whether records are only counted by now.
+    /// Whether records are only counted, for a list of volumes.
     counting: bool,
     census: FxHashMap<Box<[u8]>, u64>,
 }
@@ -336,7 +335,7 @@ impl Volumes {
         Self { spelling, selection, is_selected, read: 0, counting: false, census: FxHashMap::default() }
     }
 
-    /// Whether a record of this volume is to be read; it counts.
+    /// Whether a record of this volume is selected. Also counts the record.
     #[inline]
     pub(crate) fn selects(&mut self, name: &[u8]) -> Result<bool, LineError> {
         if self.is_chosen(name) {
@@ -346,7 +345,7 @@ impl Volumes {
         self.skip_other(name)
     }
 
-    /// Whether this is the volume that is read.
+    /// Whether this volume is the selected one.
     #[inline]
     pub(crate) fn is_chosen(&self, name: &[u8]) -> bool {
         !self.counting && self.selection.as_deref() == Some(name)
@@ -362,7 +361,7 @@ impl Volumes {
         if !self.is_selected && !self.counting {
             return Err(LineError::AnotherVolume);
         }
-        // Once the right one is found, the others are no longer needed.
+        // Other volumes only matter for an error, if the selected one is never found.
         if self.counting || self.read == 0 {
             if let Some(count) = self.census.get_mut(name) {
                 *count += 1;
@@ -373,7 +372,7 @@ impl Volumes {
         Ok(false)
     }
 
-    /// From now on records are counted by volume, and none is read.
+    /// Counts records by volume from now on, and selects none.
     pub(crate) fn begin_census(&mut self) {
         self.counting = true;
         if let Some(first) = self.selection.clone() {
@@ -381,7 +380,7 @@ impl Volumes {
         }
     }
 
-    /// The volume that is read, as users spell it.
+    /// The selected volume, as users spell it.
     pub(crate) fn selection(&self) -> Option<String> {
         self.selection
             .as_ref()
@@ -389,7 +388,7 @@ impl Volumes {
             .map(|name| self.display_name(name))
     }
 
-    /// The volume that was asked for and not found.
+    /// The requested volume, if no record has it.
     pub(crate) fn missing(&self) -> Option<String> {
         self.selection
             .as_ref()
@@ -397,7 +396,7 @@ impl Volumes {
             .map(|name| self.display_name(name))
     }
 
-    /// The volumes that were counted: those with most records, and how many more there are.
+    /// The counted volumes with the most records, and the number of others.
     pub(crate) fn volume_list(&self) -> String {
         let mut volumes: Vec<(&[u8], u64)> =
             self.census.iter().map(|(name, count)| (&**name, *count)).collect();
@@ -419,7 +418,7 @@ impl Volumes {
     }
 }
 
-/// The name with the last `from` of it replaced.
+/// The name with its last `from` replaced.
 fn swap_separators(name: &[u8], from: u8, to: u8) -> Vec<u8> {
     let mut name = name.to_vec();
     if let Some(last) = name.iter_mut().rev().find(|byte| **byte == from) {

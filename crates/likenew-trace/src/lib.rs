@@ -1,11 +1,9 @@
-//! Reading and writing traces: what programs did to a drive, in the formats of the field and in one of our
-//! own.
+//! Reads and writes block I/O traces, in the formats of the field and in one of our own.
 //!
-//! Every reader streams: a trace of any length is read in constant memory, plain or packed with gzip or
-//! Zstandard, and each yields the same [`TraceIo`](likenew_core::trace::TraceIo). Anything that breaks the
-//! format ends the reading with the file, the line and column (or the record and byte), what is there and what
-//! was expected; nothing is skipped in silence, and nothing in a file makes a reader panic or ask for memory
-//! without bound. No existing file is ever written. This crate opens no drive and reads no clock.
+//! Every reader streams: it reads a trace of any length in constant memory, plain or compressed with gzip or Zstandard.
+//! All readers yield the same [`TraceIo`](likenew_core::trace::TraceIo). An error names the file, the line and column
+//! (or record and byte), what is there and what was expected. Nothing is skipped in silence, and no file makes a reader
+//! panic or use memory without bound. No existing file is ever written. This crate opens no drive and reads no clock.
 
 mod error;
 mod files;

@@ -1,15 +1,14 @@
-//! Lines out of a stream of bytes, in a buffer that never grows, and the fields of a line.
+//! Splits a stream of bytes into lines or records in a buffer of fixed size, and lines into fields.
 
 use std::io::{self, Read};
 
 use super::error::LineError;
 use super::wording::expected;
 
-/// Limit of a line's length. Chosen: no format has such lines, and a file without line ends must not fill the
-/// memory.
+/// Most bytes of a line. Chosen: no format has longer ones, and a file without line ends must not fill the memory.
 pub(crate) const LINE_MAX: usize = 64 << 10;
 
-/// Enough for the longest line or record several times over.
+/// Room for several of the longest lines or records.
 const BUFFER: usize = 256 << 10;
 
 /// How a file is divided.
@@ -17,17 +16,17 @@ const BUFFER: usize = 256 << 10;
 pub(crate) enum Framing {
     /// Into lines.
     Lines,
-    /// Into records of bytes.
+    /// Into binary records.
     Records {
-        /// Bytes of the first record, once all of them are there; fewer than a buffer holds.
+        /// Length of the first record, once all its bytes are there; it must fit the buffer.
         length: fn(&[u8]) -> Option<usize>,
-        /// When the event of a record happened, in nanoseconds.
+        /// Time of a record's event, in nanoseconds.
         time: fn(&[u8]) -> u64,
     },
 }
 
 impl Framing {
-    /// When the event of a record happened, in nanoseconds; lines are in one file, which has an order of its own.
+    /// Time of a record's event, in nanoseconds. Lines need none here: they come from one file.
     pub(crate) fn time(self, record: &[u8]) -> u64 {
         match self {
             Self::Lines => 0,
@@ -40,7 +39,7 @@ impl Framing {
         matches!(self, Self::Lines)
     }
 
-    /// Bytes of the first line or record, and of its end.
+    /// Length of the first line or record, and of its line end.
     fn first(self, bytes: &[u8]) -> Option<(usize, usize)> {
         match self {
             Self::Lines => memchr::memchr(b'\n', bytes).map(|length| (length, 1)),
@@ -49,35 +48,35 @@ impl Framing {
     }
 }
 
-/// The place of a line in the buffer of its [`Lines`].
+/// The position of a line in the buffer of its [`Lines`].
 pub(crate) struct Line {
-    /// First byte of it.
+    /// First byte.
     from: usize,
-    /// Behind its last byte, the line end left out.
+    /// End of the line, without its line end.
     to: usize,
-    /// Whether a line end follows.
+    /// Whether a line end followed.
     pub(crate) is_complete: bool,
 }
 
-/// Why there is no next line.
+/// Why the next line cannot be read.
 #[derive(Debug)]
 pub(crate) enum ReadFailure {
-    /// It is longer than [`LINE_MAX`].
+    /// The line is longer than [`LINE_MAX`].
     Endless,
-    /// The stream cannot be read further.
+    /// The stream failed.
     Stream(io::Error),
 }
 
-/// Lines out of a stream of bytes.
+/// Splits a stream of bytes into lines or records.
 pub(crate) struct Lines {
     stream: Box<dyn Read + Send>,
     framing: Framing,
     buffer: Box<[u8]>,
-    /// Bytes read and not yet returned.
+    /// The bytes that were read and not returned yet.
     from: usize,
     to: usize,
     at_end: bool,
-    /// What ended the stream early; returned after the lines before it.
+    /// The error that ended the stream; returned after the lines before it.
     failure: Option<io::Error>,
     number: u64,
 }
@@ -96,22 +95,22 @@ impl Lines {
         lines
     }
 
-    /// How it is divided, where that is not into lines.
+    /// Divides the file in another way than into lines.
     pub(crate) fn set_framing(&mut self, framing: Framing) {
         self.framing = framing;
     }
 
-    /// The first bytes of the stream, as many as the buffer holds.
+    /// The first bytes of the stream, as far as the buffer holds them.
     pub(crate) fn ahead(&self) -> &[u8] {
         &self.buffer[self.from..self.to]
     }
 
-    /// The error that ended reading, if any, taken.
+    /// Takes the error that ended the stream, if any.
     pub(crate) fn failure(&mut self) -> Option<io::Error> {
         self.failure.take()
     }
 
-    /// The number of the last line returned, from 1.
+    /// Number of the latest line, from 1.
     pub(crate) fn number(&self) -> u64 {
         self.number
     }
@@ -120,7 +119,7 @@ impl Lines {
         &self.buffer[line.from..line.to]
     }
 
-    /// The next line, or none at the end.
+    /// The next line, or `None` at the end.
     pub(crate) fn next(&mut self) -> Result<Option<Line>, ReadFailure> {
         loop {
             if let Some((length, end)) = self.framing.first(&self.buffer[self.from..self.to]) {
@@ -141,7 +140,7 @@ impl Lines {
         self.failure.take().map_or(Ok(None), |error| Err(ReadFailure::Stream(error)))
     }
 
-    /// The next line, and how many bytes end it, if any do.
+    /// Returns the next line. `end` is the length of its line end, if it has one.
     fn hand_out(&mut self, length: usize, end: Option<usize>) -> Result<Line, ReadFailure> {
         let from = self.from;
         self.from += length + end.unwrap_or(0);
@@ -172,7 +171,7 @@ impl Lines {
     }
 }
 
-/// A place in a line.
+/// Reads the fields of a line one after the other.
 pub(crate) struct Cursor<'l> {
     line: &'l [u8],
     at: usize,
@@ -183,7 +182,7 @@ impl<'l> Cursor<'l> {
         Self { line, at: 0 }
     }
 
-    /// Bytes of the line that were read.
+    /// Bytes of the line that were read so far.
     pub(crate) fn at(&self) -> usize {
         self.at
     }
@@ -201,7 +200,7 @@ impl<'l> Cursor<'l> {
         self.line.get(self.at).copied()
     }
 
-    /// What the word stands for that was read last.
+    /// The meaning of the word that was just read.
     pub(crate) fn meaning<T: Copy>(
         &self,
         word: &[u8],
@@ -219,7 +218,7 @@ impl<'l> Cursor<'l> {
         is_next
     }
 
-    /// Skips this byte.
+    /// Skips this byte, which must be next.
     pub(crate) fn pass(&mut self, byte: u8, expected: &'static str) -> Result<(), LineError> {
         if self.take(byte) { Ok(()) } else { Err(self.line_error(expected)) }
     }
@@ -229,7 +228,7 @@ impl<'l> Cursor<'l> {
         self.pass(b',', expected::COMMA)
     }
 
-    /// Skips blanks; at least one.
+    /// Skips one or more blanks.
     pub(crate) fn blanks(&mut self, expected: &'static str) -> Result<(), LineError> {
         let from = self.at;
         self.skip_blanks();
@@ -242,7 +241,7 @@ impl<'l> Cursor<'l> {
         }
     }
 
-    /// A whole number that fits into 64 bits.
+    /// Reads a whole number of at most 64 bits.
     #[inline]
     pub(crate) fn number(&mut self, expected: &'static str) -> Result<u64, LineError> {
         let rest = self.rest();
@@ -267,7 +266,7 @@ impl<'l> Cursor<'l> {
         Ok(value)
     }
 
-    /// Seconds with up to nine decimals, as nanoseconds; further decimals may only be zeros.
+    /// Reads seconds with up to nine decimals, as nanoseconds. Further decimals must be zeros.
     pub(crate) fn seconds(&mut self, expected: &'static str) -> Result<u64, LineError> {
         let from = self.at;
         let whole = self.number(expected)?.checked_mul(1_000_000_000).ok_or(LineError::at(from, expected))?;
@@ -290,7 +289,7 @@ impl<'l> Cursor<'l> {
         }
     }
 
-    /// The text before the next of these bytes, or before the end; may be empty.
+    /// Reads the text before the next `stop`, or to the end; it may be empty.
     pub(crate) fn until(&mut self, stop: u8) -> &'l [u8] {
         let rest = self.rest();
         let length = memchr::memchr(stop, rest).unwrap_or(rest.len());
@@ -298,7 +297,7 @@ impl<'l> Cursor<'l> {
         &rest[..length]
     }
 
-    /// The text before the next blank, or before the end; may be empty.
+    /// Reads the text before the next blank, or to the end; it may be empty.
     pub(crate) fn word(&mut self) -> &'l [u8] {
         let rest = self.rest();
         let length = rest.iter().position(|byte| matches!(byte, b' ' | b'\t')).unwrap_or(rest.len());
@@ -306,7 +305,7 @@ impl<'l> Cursor<'l> {
         &rest[..length]
     }
 
-    /// What stands before the last words of the line, as many as these, if that is anything.
+    /// The text before the last words of the line, `None` if it is empty.
     pub(crate) fn before_last_words(&self, words: usize) -> Option<&'l [u8]> {
         let mut text = self.rest().trim_ascii_end();
         for _ in 0..words {
@@ -316,30 +315,30 @@ impl<'l> Cursor<'l> {
         Some(text).filter(|text| !text.is_empty())
     }
 
-    /// The text from this place to here.
+    /// The text from this position to the current one.
     pub(crate) fn slice_from(&self, from: usize) -> &'l [u8] {
         &self.line[from..self.at]
     }
 
-    /// Skips so many bytes.
+    /// Skips this number of bytes.
     pub(crate) fn skip(&mut self, bytes: usize) {
         self.at = (self.at + bytes).min(self.line.len());
     }
 
-    /// A whole number of units, as so many times as much; both fit into 64 bits.
+    /// Reads a whole number and multiplies it; both must fit into 64 bits.
     pub(crate) fn scale(&mut self, factor: u64, expected: &'static str) -> Result<u64, LineError> {
         let from = self.at;
         self.number(expected)?.checked_mul(factor).ok_or(LineError::at(from, expected))
     }
 
-    /// Only blanks may follow.
+    /// Checks that only blanks follow.
     pub(crate) fn end(&mut self) -> Result<(), LineError> {
         self.skip_blanks();
         if self.rest().is_empty() { Ok(()) } else { Err(self.line_error(expected::END_OF_LINE)) }
     }
 }
 
-/// The value of eight digits at once, or none where one of them is something else.
+/// The value of eight digits, or `None` if one is no digit.
 ///
 /// Each step combines neighbors: eight digits become four numbers below 100, two below 10⁴, one below 10⁸.
 #[inline]
@@ -347,7 +346,7 @@ fn eight_digits(bytes: [u8; 8]) -> Option<u64> {
     const ZEROS: u64 = u64::from_le_bytes([b'0'; 8]);
     let word = u64::from_le_bytes(bytes);
     let digits = word.wrapping_sub(ZEROS);
-    // A byte below '0' borrows, one above '9' carries into the upper half of its byte.
+    // A byte below '0' borrows, one above '9' carries; both set the byte's highest bit.
     if (digits | digits.wrapping_add(0x7676_7676_7676_7676)) & 0x8080_8080_8080_8080 != 0 {
         return None;
     }
@@ -356,7 +355,7 @@ fn eight_digits(bytes: [u8; 8]) -> Option<u64> {
     Some(fours.wrapping_mul(10_000).wrapping_add(fours >> 32) & 0xffff_ffff)
 }
 
-/// Whether the digits are a number of 64 bits.
+/// Whether these digits fit into 64 bits.
 #[cold]
 fn fits(digits: &[u8]) -> bool {
     digits

@@ -1,60 +1,60 @@
-//! What a reader skipped or could not determine: nothing is skipped in silence.
+//! Collects what a reader skipped or could not determine, so that nothing is skipped in silence.
 
-/// Something about a trace as a whole.
+/// Something that concerns the whole trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Note {
-    /// The compressed data breaks off.
+    /// The compressed data is cut off.
     CompressedEnd,
-    /// The last line breaks off.
+    /// The last line is cut off.
     LastLineCut,
-    /// The last record of a file breaks off.
+    /// The last record of a file is cut off.
     LastRecordCut,
-    /// The recorder did not write its last line.
+    /// The recorder did not write the end mark.
     NoEndMark,
     /// No record has a time.
     NoTimes,
-    /// The recorder calls a discard a read.
+    /// The recorder prints discards as reads.
     DiscardsAsReads,
-    /// The format's unit of time is a second.
+    /// Times are in whole seconds.
     WholeSeconds,
 }
 
-/// Something that can occur on many lines.
+/// Something that may occur on many lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Counted {
-    /// Rows about commands that drivers send to a drive.
+    /// Rows about commands from drivers.
     Commands,
-    /// Ends without a beginning.
+    /// Ends of I/Os without a start.
     EndsAlone,
     /// I/Os that failed.
     Failures,
-    /// The kernel's own marks of events that it dropped.
+    /// Marks of the kernel for dropped events.
     LostEvents,
-    /// Requests that have no range.
+    /// Requests without a range.
     NoBlocks,
     /// I/Os without the name of their disk.
     NoDisk,
-    /// Events of other kinds.
+    /// Events that are no I/O.
     OtherEvents,
-    /// Requeued I/Os without a beginning.
+    /// Requeued I/Os without a start.
     RequeuedAlone,
     /// Records that do not say whether they read or wrote.
     Untyped,
-    /// I/Os that do not end in the trace.
+    /// I/Os without an end in the trace.
     WithoutEnd,
 }
 
-/// Notes about a trace that was read, in the order in which they arose.
+/// Notes about a trace, in the order in which they arose.
 #[derive(Debug, Default)]
 pub(crate) struct Notes {
     counts: Vec<(Counted, u64)>,
-    /// The first names of events of other kinds.
+    /// The first names of events that are no I/O.
     events: Vec<String>,
     notes: Vec<Note>,
 }
 
 impl Notes {
-    /// Counts one more.
+    /// Counts one occurrence.
     pub(crate) fn count(&mut self, counted: Counted) {
         match self.counts.iter_mut().find(|(known, _)| *known == counted) {
             Some((_, count)) => *count += 1,
@@ -62,9 +62,9 @@ impl Notes {
         }
     }
 
-    /// Counts an event of another kind.
+    /// Counts an event that is no I/O.
     pub(crate) fn other_event(&mut self, name: &[u8]) {
-        /// More names than this say no more of what was recorded.
+        /// More names would not say more about the recording.
         const NAMES_MAX: usize = 4;
         self.count(Counted::OtherEvents);
         let is_known = self.events.iter().any(|known| known.as_bytes() == name);
@@ -73,7 +73,7 @@ impl Notes {
         }
     }
 
-    /// The first names of events of other kinds.
+    /// The first names of events that are no I/O.
     pub(crate) fn events(&self) -> &[String] {
         &self.events
     }
@@ -84,12 +84,12 @@ impl Notes {
         }
     }
 
-    /// The notes about the trace as a whole.
+    /// Notes that concern the whole trace.
     pub(crate) fn notes(&self) -> &[Note] {
         &self.notes
     }
 
-    /// What was counted, and how often it occurred.
+    /// How often each kind occurred.
     pub(crate) fn counts(&self) -> &[(Counted, u64)] {
         &self.counts
     }

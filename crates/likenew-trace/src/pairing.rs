@@ -1,4 +1,4 @@
-//! Joins the start of an I/O with its end, where a trace has them on two lines.
+//! Joins start and end of an I/O, for traces that have them on two lines.
 
 use std::collections::VecDeque;
 
@@ -7,43 +7,44 @@ use likenew_core::trace::TraceIo;
 use likenew_core::units::Nanos;
 use rustc_hash::FxHashMap;
 
-/// Records that wait for the end of the first of them, at most; then its end counts as unknown.
+/// Most records that wait for the end of the oldest one. Beyond, its latency counts as unknown.
 const WAITING_MAX: usize = 1 << 18;
 
-/// I/Os of one drive that have left and not ended, and those after them.
+/// Holds I/Os of one drive until all earlier ones have ended.
 ///
-/// An end belongs to the oldest of the same operation and first byte. An end of fewer bytes leaves the rest in flight.
+/// An end belongs to the oldest I/O in flight with the same operation and first byte. An end with fewer bytes leaves
+/// the rest of the I/O in flight.
 #[derive(Default)]
 pub(crate) struct Pairing {
     pending: VecDeque<PendingIo>,
-    /// The number of the first of those held; each has the number after the one before.
+    /// Number of the first I/O held; the others are numbered consecutively.
     first: u64,
-    /// The oldest and the latest in flight of one operation and first byte.
+    /// The oldest and latest I/O in flight, by operation and first byte.
     in_flight: FxHashMap<(Op, u64), (u64, u64)>,
 }
 
 struct PendingIo {
     io: TraceIo,
     state: State,
-    /// The first byte that has not ended.
+    /// The first byte that is still in flight.
     offset: u64,
-    /// The number of the next in flight of the same operation and first byte.
+    /// Number of the next I/O in flight with the same operation and first byte.
     next: u64,
 }
 
 #[derive(PartialEq, Eq)]
 enum State {
-    /// Bytes that have not ended.
+    /// Bytes still in flight.
     InFlight(u64),
     Done,
-    /// It was taken back and will leave again.
+    /// The drive did not accept the I/O; it will be issued again.
     Requeued,
 }
 
 const NONE: u64 = u64::MAX;
 
 impl Pairing {
-    /// It leaves.
+    /// Adds an I/O that starts.
     pub(crate) fn issue(&mut self, io: TraceIo) {
         let number = self.first + self.pending.len() as u64;
         self.pending.push_back(PendingIo {
@@ -55,7 +56,7 @@ impl Pairing {
         self.enqueue((io.op, io.offset), number);
     }
 
-    /// It ends, or a part of it. `false` when nothing of the kind is in flight.
+    /// Ends an I/O, or a part of it; `false` if no such I/O is in flight.
     pub(crate) fn complete(&mut self, op: Op, offset: u64, length: u64, at: Nanos) -> bool {
         let Some(number) = self.dequeue((op, offset)) else { return false };
         let pending = self.at(number);
@@ -73,14 +74,14 @@ impl Pairing {
         true
     }
 
-    /// The drive did not take it, and it will leave again. `false` when nothing of the kind is in flight.
+    /// Takes back an I/O that will be issued again; `false` if no such I/O is in flight.
     pub(crate) fn requeue(&mut self, op: Op, offset: u64) -> bool {
         let Some(number) = self.dequeue((op, offset)) else { return false };
         self.at(number).state = State::Requeued;
         true
     }
 
-    /// The next in the order of leaving, once its end is known, or too many wait for it, or nothing more comes.
+    /// The next I/O in the order of starts, once it ended, too many wait, or the input ended.
     pub(crate) fn pop(&mut self, is_end: bool) -> Option<TraceIo> {
         loop {
             let front = self.pending.front()?;
@@ -118,7 +119,7 @@ impl Pairing {
         Some(oldest)
     }
 
-    /// Takes the first of all out of its queue, in which others can stand before it if a part of it has ended.
+    /// Removes the first I/O from its queue. It need not be in front if a part of it has ended.
     fn forget(&mut self, key: (Op, u64)) {
         let number = self.first;
         let Some((oldest, latest)) = self.in_flight.get(&key).copied() else { return };

@@ -1,4 +1,4 @@
-//! What a trace holds, found in one pass.
+//! Surveys a trace in one pass: volume, operations, latencies, sequential share and applications.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -10,27 +10,27 @@ use likenew_core::units::Nanos;
 use serde::{Deserialize, Serialize};
 use twox_hash::XxHash3_64;
 
-/// Applications that are listed by name.
+/// Most applications that are listed by name.
 const LISTED_MAX: usize = 31;
 
-/// The name of all others together.
+/// Name for all other applications together.
 const OTHER_APPLICATIONS: &str = "(others)";
 
-/// What a trace holds. Bytes and nanoseconds; times are those of the recording.
+/// The results of a survey, in bytes and nanoseconds; times are those of the recording.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Survey {
     /// XXH3-64 over all records: equal for equal records, whatever the file's format and compression.
     pub digest: String,
-    /// I/Os of all kinds.
+    /// Number of I/Os.
     pub records: u64,
-    /// From the first that left to the last that left.
+    /// From the start of the first I/O to the start of the last.
     pub span_ns: Nanos,
-    /// The end of the highest address.
+    /// Highest address of an I/O's end.
     pub end_max_bytes: u64,
-    /// The longest read or write.
+    /// Longest read or write.
     pub length_max_bytes: u64,
-    /// Of reads and writes, the share that begins where one of the 16 before it of the same operation ended.
+    /// Share of reads and writes that begin where one of 16 tracked streams of the same operation ended.
     pub sequential_share: f64,
     /// Reads.
     pub read: Amount,
@@ -38,61 +38,60 @@ pub struct Survey {
     pub write: Amount,
     /// Discards.
     pub trim: Amount,
-    /// Flushes; they have no bytes.
+    /// Flushes, which have no bytes.
     pub flush: Amount,
-    /// Results from latencies, where there are any.
+    /// Statistics of latencies, if the trace has any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency: Option<LatencyStats>,
-    /// Applications by bytes, the 31 with most, and all others together under `(others)`; the empty name
-    /// stands for those that are not known.
+    /// Applications by bytes: the 31 with the most, and `(others)`. The empty name stands for unknown applications.
     #[serde(default)]
     pub applications: Vec<ApplicationShare>,
 }
 
-/// Some I/Os.
+/// A number of I/Os and their bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Amount {
-    /// How many.
+    /// Number of I/Os.
     pub ios: u64,
-    /// Their bytes.
+    /// Bytes of these I/Os.
     pub bytes: u64,
 }
 
-/// Results from latencies.
+/// Statistics of latencies.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LatencyStats {
-    /// I/Os whose latency is known; the rest of this is about them.
+    /// I/Os with a known latency, to which the other fields refer.
     pub ios: u64,
-    /// Time in which at least one was in flight.
+    /// Time with at least one I/O in flight.
     pub busy_ns: Nanos,
-    /// The sum of their latencies.
+    /// Sum of all latencies.
     pub waiting_ns: Nanos,
-    /// In flight on average, while any was: waiting over busy time.
+    /// Mean number of I/Os in flight during busy time: waiting over busy time.
     pub depth_mean: f64,
-    /// In flight at most; 65 536 means as many or more.
+    /// Most I/Os in flight; 65 536 means as many or more.
     pub depth_max: u64,
 }
 
-/// The I/Os of one application.
+/// The share of one application.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ApplicationShare {
-    /// Its name.
+    /// The application's name.
     pub application: String,
-    /// I/Os of all kinds.
+    /// I/Os of all operations.
     pub ios: u64,
-    /// Bytes of all kinds.
+    /// Bytes of all operations.
     pub bytes: u64,
-    /// The sum of its latencies, as far as they are known.
+    /// Sum of the known latencies.
     pub waiting_ns: Nanos,
-    /// Time in which at least one of its I/Os was in flight; not known of `(others)`.
+    /// Time with at least one I/O in flight; unknown for `(others)`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub busy_ns: Option<Nanos>,
 }
 
-/// Reads a trace to its end.
+/// Surveys a trace to its end.
 ///
 /// # Errors
-/// What the source says.
+/// The source's error.
 pub fn survey(source: &mut dyn TraceSource) -> Result<Survey, String> {
     let mut surveyor = Surveyor::default();
     while let Some(io) = source.next_io()? {
@@ -101,7 +100,7 @@ pub fn survey(source: &mut dyn TraceSource) -> Result<Survey, String> {
     Ok(surveyor.finish(source.applications()))
 }
 
-/// Takes the records of a trace one by one, in memory that does not grow with their number.
+/// Surveys records one by one, in memory that does not grow with their number.
 #[derive(Default)]
 pub struct Surveyor {
     digest: Digest,
@@ -121,15 +120,15 @@ pub struct Surveyor {
 struct Application {
     amount: Amount,
     busy: BusySpans,
-    /// Stands for the name in the digest.
+    /// Hash of the name, for the digest.
     hash: u64,
 }
 
 impl Surveyor {
-    /// Takes the next record of a trace with these applications.
+    /// Takes the next record; `applications` are the names known so far.
     ///
     /// # Panics
-    /// The application of a record is not among them.
+    /// The record's application is not among them.
     pub fn put(&mut self, io: &TraceIo, applications: &[String]) {
         self.records += 1;
         self.span = io.at;
@@ -158,7 +157,7 @@ impl Surveyor {
         self.digest.put(io, application.hash);
     }
 
-    /// The results so far.
+    /// The survey of all records so far.
     pub fn finish(self, applications: &[String]) -> Survey {
         let [read, write, trim, flush] = self.amounts;
         let (busy_ns, waiting_ns) = (self.busy.time(), self.busy.waiting());
@@ -191,7 +190,7 @@ fn add(amount: &mut Amount, bytes: u64) {
     amount.bytes = amount.bytes.saturating_add(bytes);
 }
 
-/// The applications by bytes, and behind the first 31 all others as one.
+/// Applications by bytes; those after the first 31 are joined.
 fn shares(applications: &[Application], names: &[String]) -> Vec<ApplicationShare> {
     let met = applications.iter().zip(names).filter(|(application, _)| application.amount.ios > 0);
     let mut shares: Vec<ApplicationShare> = met
@@ -217,20 +216,20 @@ fn shares(applications: &[Application], names: &[String]) -> Vec<ApplicationShar
     shares
 }
 
-/// A hash over all records.
+/// A hash of all records.
 #[derive(Default)]
 struct Digest {
     hasher: XxHash3_64,
-    /// Records that wait to be hashed together.
+    /// Records that are hashed together later.
     bytes: Vec<u8>,
 }
 
-/// Bytes that are hashed at once.
+/// Bytes that are hashed at a time.
 const HASHED_BYTES: usize = 32 << 10;
 
 impl Digest {
     fn put(&mut self, io: &TraceIo, application: u64) {
-        // No latency is longer than a year, so the highest bit is free.
+        // Latencies are below a year, so the highest bit is free to tell a known 0 from unknown.
         let latency = io.latency.map_or(0, |latency| latency.0 | 1 << 63);
         for number in [io.at.0, io.op.index() as u64, io.offset, io.length, latency, application] {
             self.bytes.extend_from_slice(&number.to_le_bytes());
@@ -247,12 +246,12 @@ impl Digest {
     }
 }
 
-/// The union of spans that come in the order of their beginnings, and their sum.
+/// Sum and union of spans, which come ordered by their start.
 #[derive(Clone, Copy, Default)]
 pub(super) struct BusySpans {
     time: Nanos,
     waiting: Nanos,
-    /// Where the latest of them ends.
+    /// The latest end of a span.
     until: Nanos,
 }
 
@@ -264,21 +263,21 @@ impl BusySpans {
         self.waiting += latency;
     }
 
-    /// How long at least one was in flight.
+    /// Length of the union: how long at least one I/O was in flight.
     pub(super) fn time(self) -> Nanos {
         self.time
     }
 
-    /// The sum of all.
+    /// Sum of all spans.
     pub(super) fn waiting(self) -> Nanos {
         self.waiting
     }
 }
 
-/// No more are counted: a damaged trace must not fill the memory.
+/// Most I/Os in flight that are counted; a damaged trace must not fill the memory.
 const COUNTED_MAX: usize = 1 << 16;
 
-/// The ends of those in flight, of I/Os that come in the order in which they leave.
+/// Counts I/Os in flight, which come ordered by their start.
 #[derive(Default)]
 pub(super) struct InFlight {
     ends: BinaryHeap<Reverse<Nanos>>,
@@ -301,10 +300,10 @@ impl InFlight {
     }
 }
 
-/// Ends that are remembered: as many programs may read or write side by side.
+/// Streams that are tracked for each of reads and writes.
 const STREAMS_TRACKED: usize = 16;
 
-/// The latest ends of reads and of writes.
+/// Finds sequential reads and writes: those that begin where an earlier one ended.
 #[derive(Default)]
 pub(super) struct Sequence {
     reads: Ends,
@@ -324,7 +323,7 @@ impl Sequence {
     pub(super) fn put(&mut self, io: &TraceIo) {
         let ends = if io.op == Op::Read { &mut self.reads } else { &mut self.writes };
         self.all += 1;
-        // Nothing ends at 0, so an end that is not there yet matches no beginning but that of the drive.
+        // An unused entry is 0 and must not match an I/O at address 0.
         let continuing = ends.ends.iter().position(|end| *end == io.offset && *end > 0);
         let place = continuing.unwrap_or(ends.next);
         if continuing.is_some() {
@@ -335,7 +334,7 @@ impl Sequence {
         ends.ends[place] = io.offset.saturating_add(io.length);
     }
 
-    /// Of all, 0 to 1.
+    /// Sequential share, 0 to 1.
     pub(super) fn share(&self) -> f64 {
         if self.all == 0 { 0.0 } else { self.continuing as f64 / self.all as f64 }
     }
@@ -413,7 +412,7 @@ mod tests {
         for other in changed {
             assert_ne!(digest(other), digest(first), "{other:?}");
         }
-        // The name counts, not its index.
+        // The digest depends on the application's name, not on its index.
         assert_eq!(surveyed(&[TraceIo { application: 2, ..first }], &["", "b", "a"]).digest, digest(first));
         assert_eq!(digest(first).len(), "xxh3-64:".len() + 16);
     }

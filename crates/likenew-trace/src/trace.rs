@@ -1,4 +1,4 @@
-//! Opens a trace, whatever its format and compression, and reads it line by line.
+//! Opens a trace of any format and compression, and reads it record by record.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read};
@@ -18,22 +18,22 @@ use crate::lines::{LINE_MAX, Lines, ReadFailure};
 use crate::notes::Note;
 use crate::wording;
 
-/// Lines that are searched for volumes, where one has to be chosen.
+/// Lines that are searched for volumes, to list them in an error.
 const CENSUS_LINES: u64 = 1_000_000;
 
-/// How to read a trace.
+/// Options for opening a trace.
 #[derive(Clone, Debug, Default)]
 pub struct OpenOptions {
-    /// Its format, where the file does not show it.
+    /// The format, if the file does not show it.
     pub format: Option<&'static Format>,
-    /// Which of its volumes, where there are several.
+    /// The volume to read, if the file has several.
     pub volume: Option<String>,
 }
 
-/// An open trace: a source of its I/Os, and its properties as a whole.
+/// An open trace: a source of I/Os, and the trace's properties.
 pub struct Trace {
     format: &'static Format,
-    /// Its name as it was given.
+    /// The name that was given.
     file: String,
     compression: Option<&'static str>,
     files: Files,
@@ -41,16 +41,16 @@ pub struct Trace {
     intake: Intake,
     /// Whether the first line was read.
     has_started: bool,
-    /// When the first record left, in the file's own time.
+    /// Start of the first record, in the file's own time.
     first: Option<Nanos>,
     at_end: bool,
 }
 
-/// Opens the file of a trace, or the first of those of blktrace whose names begin so. A named pipe or a terminal
-/// would keep the program waiting, deaf to signals; what the shell opened has a writer.
+/// Opens a trace file, or the first of blktrace's files whose names begin with `path`. Refuses pipes and terminals,
+/// which could block forever; a pipe that the shell opened has a writer.
 ///
 /// # Errors
-/// It is another kind of file, or the system refuses.
+/// The path is not a regular file, or the system refuses.
 pub fn file(path: &Path) -> Result<File, InputError> {
     match input::open(path, input::TRACE) {
         Err(error) if error.is_missing() => match of_blktrace(path) {
@@ -61,11 +61,11 @@ pub fn file(path: &Path) -> Result<File, InputError> {
     }
 }
 
-/// Opens a trace from a stream, such as standard input, which errors call `name`. If that is the name of a file that
-/// blktrace wrote for one processor, or what the names of all of them begin with, the others are opened as well.
+/// Opens a trace from a stream, such as standard input; errors call it `name`. If `name` belongs to files of blktrace,
+/// the files of other processors are opened as well.
 ///
 /// # Errors
-/// As [`Trace::open`].
+/// Those of [`Trace::open`].
 pub fn open_stream(
     name: &str,
     stream: Box<dyn Read + Send>,
@@ -99,7 +99,7 @@ pub fn open_stream(
     Ok(trace)
 }
 
-/// A stream unpacked, and the name of its compression.
+/// The lines of a decompressed stream, and the name of the compression.
 fn lines(name: &str, stream: Box<dyn Read + Send>) -> Result<(Lines, Option<&'static str>), TraceError> {
     let wrong = |error| TraceError::File { action: "read", file: name.to_owned(), error };
     let (stream, compression) = decompress(stream).map_err(wrong)?;
@@ -121,7 +121,7 @@ fn with_others(name: &str, lines: Lines) -> Result<Vec<(String, Lines)>, TraceEr
     if files.is_empty() {
         return Ok(vec![(name.to_owned(), lines)]);
     }
-    // The common beginning of their names is no file itself; the first of them was opened in its place.
+    // `name` may be the common beginning of the names. The first file was then opened in its place.
     let own = files.iter().position(|file| file.file_name() == path.file_name()).unwrap_or(0);
     let mut own_lines = Some(lines);
     let mut open = |(index, path): (usize, PathBuf)| {
@@ -139,12 +139,11 @@ fn with_others(name: &str, lines: Lines) -> Result<Vec<(String, Lines)>, TraceEr
 }
 
 impl Trace {
-    /// Opens a trace and reads up to its first record. The format is found by what the file holds, the
-    /// compression (gzip or Zstandard) by its first bytes.
+    /// Opens a trace and reads up to its first record. The format is detected from the file's contents, the compression
+    /// (gzip or Zstandard) from its first bytes.
     ///
     /// # Errors
-    /// The file cannot be read; it is no trace, or not in the requested format; or it begins with something
-    /// that breaks its format.
+    /// The file cannot be read; it is no trace, or not in the requested format; or its beginning breaks the format.
     pub fn open(path: &Path, options: &OpenOptions) -> Result<Self, TraceError> {
         let name = path.display().to_string();
         let file = file(path).map_err(|error| TraceError::File {
@@ -155,38 +154,37 @@ impl Trace {
         open_stream(&name, Box::new(file), options)
     }
 
-    /// Its format.
+    /// The trace's format.
     pub fn format(&self) -> &'static Format {
         self.format
     }
 
-    /// Its compression.
+    /// The name of the trace's compression, if any.
     pub fn compression(&self) -> Option<&'static str> {
         self.compression
     }
 
-    /// Its header, in the project's format; complete only at its end.
+    /// The header, if the format is the project's own; complete only at the end.
     pub fn head(&self) -> Option<&TraceHead> {
         self.parser.head()
     }
 
-    /// What was skipped so far, and what could not be determined, as sentences without a full stop; complete
-    /// only at the end.
+    /// What was skipped or could not be determined so far, as sentences without a full stop; complete only at the end.
     pub fn notes(&self) -> Vec<String> {
         wording::notes(&self.intake.notes)
     }
 
-    /// Events that are no I/O of a drive, by their first names; complete only at the end.
+    /// The first names of events that are no I/O; complete only at the end.
     pub fn other_events(&self) -> &[String] {
         self.intake.notes.events()
     }
 
-    /// The volume that is read, where the format names volumes.
+    /// The volume that is read, if the format names volumes.
     pub fn volume(&self) -> Option<String> {
         self.intake.volumes.selection()
     }
 
-    /// Takes the next line.
+    /// Reads the next line.
     fn advance(&mut self) -> Result<(), TraceError> {
         let line = match self.files.next() {
             Ok(Some(line)) => line,
@@ -218,7 +216,7 @@ impl Trace {
             Ok(()) => Ok(()),
             Err(LineError::AnotherVolume) => {
                 self.intake.volumes.begin_census();
-                // Records are only counted now; another volume is not an error.
+                // Records are only counted now, so a line of another volume is no error.
                 let _ = self.parser.line(text, &mut self.intake);
                 Err(self.census())
             }
@@ -243,7 +241,7 @@ impl Trace {
         }
     }
 
-    /// Why the lines stop early; no error where a recorder that was killed leaves its file so.
+    /// Reports why the lines stop early. That is only a note where a killed recorder leaves such a file.
     fn report_failure(&mut self, broken: ReadFailure) -> Result<(), TraceError> {
         let error = match broken {
             ReadFailure::Endless => return Err(self.invalid_line(LineProblem::TooLong { max: LINE_MAX })),
@@ -267,18 +265,18 @@ impl Trace {
         }
     }
 
-    /// What is wrong with the line that was read last.
+    /// The error that the latest line is invalid.
     fn invalid_line(&self, problem: LineProblem) -> TraceError {
         TraceError::InvalidLine { file: self.files.current().0.to_owned(), place: self.place(), problem }
     }
 
-    /// The place of what was read last.
+    /// The position of the latest line.
     fn place(&self) -> Place {
         let number = self.files.current().1.number();
         Place { is_text: self.format.framing.is_text(), number, column: None }
     }
 
-    /// Counts the volumes on the lines that follow, and returns them.
+    /// Counts the volumes on the following lines and returns the error that lists them.
     fn census(&mut self) -> TraceError {
         let mut left = CENSUS_LINES;
         while left > 0
@@ -336,13 +334,12 @@ const ZSTANDARD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
 const BUFFER: usize = 256 << 10;
 
-/// Whether Zstandard data begins with a skippable frame, as that of some parallel compressors does.
+/// Whether Zstandard data begins with a skippable frame, as some parallel compressors write.
 fn is_skippable(magic: &[u8]) -> bool {
     matches!(magic, [0x50..=0x5f, 0x2a, 0x4d, 0x18])
 }
 
-/// The decompressed stream, and the name of its compression. Several gzip members or Zstandard frames are one
-/// stream.
+/// The decompressed stream, and the name of its compression. Several gzip members or Zstandard frames give one stream.
 ///
 /// # Errors
 /// The stream cannot be read.

@@ -1,4 +1,4 @@
-//! What is said of a trace beyond the errors: notes of its readers, and what its writers refuse.
+//! Sentences of this crate besides errors: notes of readers, and what writers refuse.
 
 use std::io::{Error, ErrorKind};
 
@@ -7,7 +7,7 @@ use likenew_core::units::{Nanos, Number};
 
 use crate::notes::{Counted, Note, Notes};
 
-/// What to do about an answer of the system.
+/// Advice on a system error.
 pub(crate) fn advice(error: &Error) -> &'static str {
     match error.kind() {
         ErrorKind::NotFound | ErrorKind::NotADirectory => "; check the spelling",
@@ -78,16 +78,16 @@ fn number_of(count: u64, one: &str, several: &str) -> String {
 likenew_core::sentences! {
     pub(crate) fn no_such_format(name: &str, formats: &str) =
         "unknown format \"{name}\"; known are {formats}";
-    /// A record that left before the one that was written last.
+    /// Refuses a record that started before the previous one.
     pub(crate) fn record_too_early(at: Nanos, latest: Nanos) =
         "a trace cannot hold this record: it started at {} ns, after one that started at {} ns was written",
         at.0, latest.0;
-    /// A flush with bytes, or anything else without.
+    /// Refuses a flush with bytes, or another operation without.
     pub(crate) fn record_length(op: Op, bytes: u64) =
         "a trace cannot hold this record: it is a {op} of {bytes} bytes";
 }
 
-/// What a reader expects at a place of a line: "expected a comma, found …".
+/// What a reader expects at a position in a line: "expected a comma, found …".
 pub(crate) mod expected {
     // ## Times
 

@@ -1,5 +1,5 @@
-//! The columns of the table: their contents, their widths, and which are left out first on a narrow screen;
-//! and the plain table for output without a keyboard.
+//! Columns of the drive table: contents, widths, and which are dropped on a narrow screen. Also the plain table for
+//! output without a screen.
 
 use std::cmp::Ordering;
 
@@ -14,36 +14,36 @@ use unicode_width::UnicodeWidthStr as _;
 use super::drives::{Activity, DriveHistory, State};
 use super::theme::Theme;
 
-/// What a column shows.
+/// A column of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Column {
-    /// The kernel's name.
+    /// The kernel's name of the drive.
     Drive,
-    /// Bytes a second.
+    /// Bytes per second.
     Rate(Op),
     /// I/Os per second.
     Iops(Op),
     /// Mean latency.
     Latency(Op),
-    /// Mean number in flight.
+    /// Mean number of I/Os in flight.
     Queue,
-    /// In flight now.
+    /// Number of I/Os in flight now.
     InFlight,
-    /// Share of time in which something was in flight.
+    /// Share of time with I/O in flight.
     Busy,
     /// Degrees Celsius.
     Temperature,
-    /// Bytes a second in the last intervals.
+    /// Bytes per second over the last intervals, as bars.
     History,
-    /// Size.
+    /// Capacity.
     Capacity,
-    /// Maker and model.
+    /// Manufacturer and model.
     Model,
-    /// Where it is mounted.
+    /// Mount points and other uses.
     UsedBy,
 }
 
-/// From left to right.
+/// All columns from left to right.
 const ORDER: [Column; 17] = [
     Drive,
     Rate(Op::Read),
@@ -64,7 +64,7 @@ const ORDER: [Column; 17] = [
     UsedBy,
 ];
 
-/// Columns, most important first. Discards come early where there are any.
+/// All columns except those of TRIM, most important first. Where there are discards, their rate follows `FIRST`.
 const FIRST: [Column; 4] = [Drive, Rate(Op::Read), Rate(Op::Write), Busy];
 const LATER: [Column; 11] = [
     Queue,
@@ -80,7 +80,7 @@ const LATER: [Column; 11] = [
     Capacity,
 ];
 
-/// Blanks between two columns.
+/// Spaces between two columns.
 pub(crate) const GAP: u16 = 1;
 const NAME_MIN: u16 = 8;
 const NAME_MAX: u16 = 16;
@@ -88,7 +88,7 @@ const NAME_MAX: u16 = 16;
 /// A column and its width in characters.
 pub(crate) type SizedColumn = (Column, u16);
 
-/// The columns that fit a width, from left to right, what is left over given to those that can use it.
+/// The columns that fit, from left to right. Columns that can use more width share what is left.
 pub(crate) fn fit(width: u16, histories: &[&DriveHistory]) -> Vec<SizedColumn> {
     let counted =
         |count: fn(&Activity) -> bool| histories.iter().any(|history| history.past().flatten().any(count));
@@ -144,12 +144,12 @@ impl Column {
         }
     }
 
-    /// Whether it is read from the left.
+    /// Whether the column is aligned to the left.
     pub(crate) fn is_text(self) -> bool {
         matches!(self, Drive | History | Model | UsedBy)
     }
 
-    /// Two lines: what it is, and of what or in what.
+    /// Two title lines: what is shown, and for which operation or in which unit.
     pub(crate) fn title(self, units: Units) -> [&'static str; 2] {
         match self {
             Drive => ["", "DRIVE"],
@@ -167,12 +167,12 @@ impl Column {
         }
     }
 
-    /// In words, to show what rows are sorted by.
+    /// The title in words, for the current sort order.
     pub(crate) fn words(self, units: Units) -> String {
         self.title(units).join(" ").trim().replace("DRIVE", "name")
     }
 
-    /// Its text for a row. A history is drawn instead.
+    /// The text of a row's cell. A history has none, since it is drawn.
     pub(crate) fn cell(self, history: &DriveHistory, units: Units) -> String {
         let facts = history.facts();
         match self {
@@ -202,7 +202,7 @@ impl Column {
         }
     }
 
-    /// The order of two rows by it: numbers from the highest, unknown ones last, words alphabetically.
+    /// Compares two rows: numbers descending, unknown ones last, text alphabetically.
     pub(crate) fn order(self, one: &DriveHistory, two: &DriveHistory) -> Ordering {
         let text = |history: &DriveHistory| match self {
             Model => history.facts().model.clone().unwrap_or_default().to_lowercase(),
@@ -210,7 +210,7 @@ impl Column {
             _ => String::new(),
         };
         match self {
-            // Rows come in the order of their names.
+            // Rows are already ordered by name.
             Drive | History => Ordering::Equal,
             Model | UsedBy => text(one).cmp(&text(two)),
             Capacity => two.facts().capacity_bytes.cmp(&one.facts().capacity_bytes),
@@ -245,15 +245,15 @@ fn op_word(op: Op) -> &'static str {
 /// The unit of rates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Units {
-    /// MB/s, 10⁶ bytes a second, as makers have it.
+    /// MB/s, 10⁶ bytes per second, as manufacturers use it.
     #[default]
     Decimal,
-    /// MiB/s, 2²⁰ bytes a second.
+    /// MiB/s, 2²⁰ bytes per second.
     Binary,
 }
 
 impl Units {
-    /// As a column's title.
+    /// The unit for a title.
     pub(crate) fn word(self) -> &'static str {
         match self {
             Self::Decimal => "MB/s",
@@ -261,7 +261,7 @@ impl Units {
         }
     }
 
-    /// A rate without its unit.
+    /// The number of a rate, without the unit.
     pub(crate) fn rate(self, bytes_per_s: f64) -> String {
         let factor = match self {
             Self::Decimal => 1e6,
@@ -271,7 +271,7 @@ impl Units {
     }
 }
 
-/// Three digits; only zero is shown as zero, and only one as one.
+/// Three digits. Only 0 is shown as 0.
 pub(crate) fn number(value: f64) -> String {
     if value == 0.0 {
         "0".to_owned()
@@ -282,7 +282,7 @@ pub(crate) fn number(value: f64) -> String {
     }
 }
 
-/// I/Os per second.
+/// IOPS. Only 0 is shown as 0.
 pub(crate) fn iops(per_s: f64) -> String {
     match per_s {
         0.0 => "0".to_owned(),
@@ -293,11 +293,11 @@ pub(crate) fn iops(per_s: f64) -> String {
     }
 }
 
-/// With fewer milliseconds than this the mean has less than one significant digit.
+/// Fewest milliseconds for a precise mean; with fewer it has less than one significant digit.
 const MS_PRECISE: u64 = 10;
 
-/// A mean latency: `<13 µs` where all I/Os together took less than the kernel's millisecond, `~50 µs` where
-/// they took so few that the mean is rough, `-` where there was none.
+/// A mean latency. `<13 µs`: all I/Os together took less than the kernel's millisecond. `~50 µs`: they took so little
+/// that the mean is rough. `-`: there were none.
 pub(crate) fn latency(count: &OpStat) -> String {
     match (count.latency_mean(), count.latency_step()) {
         (Some(_), Some(step)) if count.ms == 0 => format!("<{}", rough(step, f64::ceil)),
@@ -307,7 +307,7 @@ pub(crate) fn latency(count: &OpStat) -> String {
     }
 }
 
-/// With two digits at most.
+/// At most two digits.
 fn rough(span: Nanos, round: fn(f64) -> f64) -> String {
     let (value, unit) = match span.0 {
         0..1_000 => (span.0 as f64, "ns"),
@@ -320,12 +320,12 @@ fn rough(span: Nanos, round: fn(f64) -> f64) -> String {
     if rounded.fract().abs() < 0.05 { format!("{rounded:.0} {unit}") } else { format!("{rounded:.1} {unit}") }
 }
 
-/// A share as whole percents; only zero is shown as zero.
+/// Whole percents. Only 0 is shown as 0.
 pub(crate) fn percent(share: f64) -> String {
     if share > 0.0 && share < 0.005 { "<1%".to_owned() } else { format!("{:.0}%", share * 100.0) }
 }
 
-/// The drives as lines of text under a head, at most `width` wide; ends with a newline.
+/// A table as text, with titles, at most `width` wide; ends with a newline.
 pub fn table(histories: &[&DriveHistory], width: usize, theme: Theme) -> String {
     let mut columns = fit(u16::try_from(width).unwrap_or(u16::MAX), histories);
     columns.retain(|(column, _)| *column != Column::History);

@@ -1,5 +1,4 @@
-//! Puts a view onto a screen of any size: all drives, a row each, or one drive with its last intervals as
-//! plots.
+//! Draws a view onto a screen of any size: a table of all drives, or one drive with plots of its last intervals.
 
 use likenew_core::findings::Role;
 use likenew_core::io::Op;
@@ -16,7 +15,7 @@ use super::theme::Theme;
 use super::view::{Page, View};
 use crate::wording;
 
-/// Draws everything into `area`. Whatever does not fit is left out.
+/// Draws the whole screen into `area`, as far as it fits.
 pub fn draw(view: &View, drives: &Drives, area: Rect, buffer: &mut Buffer) {
     let area = area.intersection(buffer.area);
     if area.is_empty() {
@@ -37,14 +36,14 @@ pub fn draw(view: &View, drives: &Drives, area: Rect, buffer: &mut Buffer) {
     }
 }
 
-/// The headline: what is shown, and how much all drives together move.
+/// The top line: rates of all drives together, sort order, interval and duration.
 fn head(view: &View, drives: &Drives) -> String {
     let shown = view.visible_drives(drives);
     let mut text = String::from("likenew watch");
     if view.is_frozen() {
         text += "  FROZEN";
     }
-    // Layers and partitions would count the same bytes again.
+    // Only drives, since layers and partitions would count the same bytes again.
     let roots = || shown.in_scope(view.scope()).filter(|history| history.facts().role == Role::Drive);
     let rate = |op| {
         let sum: f64 =
@@ -71,7 +70,7 @@ fn watch_title(drives: &Drives) -> String {
     if secs < 120 { format!("{secs} s") } else { likenew_core::units::Nanos::from_secs(secs).to_string() }
 }
 
-/// What keys do, or a note that comes first.
+/// The bottom line: the keys, or a note, which takes precedence.
 fn foot(view: &View) -> (String, Style) {
     if let Some(message) = view.message() {
         return (message.to_owned(), view.theme.alarm());
@@ -87,14 +86,14 @@ fn foot(view: &View) -> (String, Style) {
     (keys.to_owned(), view.theme.faint())
 }
 
-/// A small terminal shows only the first lines.
+/// As many lines of the help as fit.
 fn draw_help(area: Rect, canvas: &mut Canvas) {
     for (line, text) in wording::HELP.iter().take(usize::from(area.height)).enumerate() {
         canvas.put(0, area.y + line as u16, area.width, text, Style::new());
     }
 }
 
-/// A part of the screen that is written by rows and columns from its corner; anything outside is clipped.
+/// A part of the screen, addressed from its corner. Anything outside is clipped.
 pub(crate) struct Canvas<'a> {
     pub(crate) theme: Theme,
     area: Rect,
@@ -102,7 +101,7 @@ pub(crate) struct Canvas<'a> {
 }
 
 impl Canvas<'_> {
-    /// The text from column `x` on, cut to `width`.
+    /// Writes text from column `x`, cut to `width`.
     pub(crate) fn put(&mut self, x: u16, y: u16, width: u16, text: &str, style: Style) {
         if x >= self.area.width || y >= self.area.height {
             return;
@@ -112,14 +111,14 @@ impl Canvas<'_> {
         self.buffer.set_stringn(self.area.x + x, self.area.y + y, text, usize::from(width), style);
     }
 
-    /// The text so that it ends at the end of the `width`.
+    /// Writes text aligned to the end of `width`.
     pub(crate) fn put_right(&mut self, x: u16, y: u16, width: u16, text: &str, style: Style) {
         let text = self.theme.text(text);
         let blanks = width.saturating_sub(u16::try_from(text.width()).unwrap_or(u16::MAX));
         self.put(x + blanks, y, width - blanks, &text, style);
     }
 
-    /// Lays a style over a row.
+    /// Applies a style to a row.
     pub(crate) fn mark(&mut self, row: Rect, style: Style) {
         let on_screen = Rect { x: self.area.x + row.x, y: self.area.y + row.y, ..row };
         self.buffer.set_style(on_screen.intersection(self.area), style);
@@ -135,16 +134,16 @@ impl Canvas<'_> {
     }
 }
 
-/// Heights of bars are in so many parts of the highest.
+/// Resolution of bars: parts of the highest one.
 const PARTS: f64 = 10_000.0;
 
-/// One value of each interval.
+/// A value for each interval.
 fn values(history: &DriveHistory, value: impl Fn(&Activity) -> Option<f64>) -> Vec<Option<f64>> {
     history.past().map(|activity| activity.and_then(&value)).collect()
 }
 
-/// Bars of the newest values that fit, the newest at the right; what was not measured stays empty. They reach
-/// to the top at `most`, or at the highest where that is higher or `most` is nothing.
+/// Draws the newest values as bars, the newest at the right. Unmeasured intervals stay empty. The top is `most`, or the
+/// highest value if that is larger.
 fn bars(
     values: impl DoubleEndedIterator<Item = Option<f64>>,
     most: f64,
@@ -157,7 +156,7 @@ fn bars(
     let highest = newest.iter().flatten().fold(most, |highest, value| highest.max(*value));
     let part = |value: f64| {
         let share = if highest > 0.0 { value / highest } else { 0.0 };
-        // Any value above zero has at least the lowest bar.
+        // A value above zero always shows the smallest bar.
         let least = if value > 0.0 { PARTS / (8.0 * f64::from(place.height.max(1))) } else { 0.0 };
         (share * PARTS).max(least).min(PARTS) as u64
     };
@@ -173,12 +172,12 @@ fn bars(
     canvas.render(widget, place);
 }
 
-/// Bars under a title: what they show, the newest value, and the highest that is shown.
+/// A plot with a title, the newest value and the highest visible value.
 struct Panel<'a> {
     title: &'a str,
     values: Vec<Option<f64>>,
     spell: &'a dyn Fn(f64) -> String,
-    /// The value at the top, where that is fixed.
+    /// The value at the top; 0 if it follows the data.
     most: f64,
     style: Style,
 }
@@ -203,12 +202,12 @@ impl Panel<'_> {
     }
 }
 
-/// A drive with I/O in flight that has answered nothing for this long is shown as waiting. Chosen: a second
-/// is what a person notices.
+/// A drive whose I/O in flight got no answer for this long is shown as waiting. Chosen: a second is what a person
+/// notices.
 const WAITS: Nanos = Nanos::from_secs(1);
-/// Rows that the plots below the table take, with a blank one above.
+/// Least rows of the plots below the table, including a blank one.
 const PICTURES: u16 = 7;
-/// … and may grow to.
+/// Most rows of the plots below the table.
 const PICTURE_MAX: u16 = 12;
 
 fn draw_table(view: &View, drives: &Drives, area: Rect, canvas: &mut Canvas) {
@@ -297,13 +296,13 @@ fn draw_row(view: &View, columns: &[SizedColumn], history: &DriveHistory, y: u16
     }
 }
 
-/// Bytes a second of all operations in each interval.
+/// Bytes per second in each interval, all operations together.
 fn bytes_per_interval(history: &DriveHistory) -> impl DoubleEndedIterator<Item = Option<f64>> {
     let total = |activity: &Activity| Op::ALL.iter().map(|op| activity.bytes_per_s(*op)).sum();
     history.past().map(move |activity| activity.map(total))
 }
 
-/// Reads and writes of one drive side by side: how much, and below that how fast, where it fits.
+/// Plots of a drive's reads and writes side by side: rates, and latencies below them if they fit.
 fn draw_pictures(view: &View, history: &DriveHistory, place: Rect, canvas: &mut Canvas) {
     let lines = if place.height >= 2 * PICTURES { 2 } else { 1 };
     let half = place.width.saturating_sub(2) / 2;
@@ -330,10 +329,10 @@ fn draw_pictures(view: &View, history: &DriveHistory, place: Rect, canvas: &mut 
     }
 }
 
-/// Least rows of a plot with its title; and columns.
+/// Least rows of a plot with its title, and least columns.
 const PANEL_HEIGHT: u16 = 4;
 const PANEL_WIDTH: u16 = 36;
-/// Rows that facts get before plots grow.
+/// Rows kept for facts before plots grow.
 const FACTS: u16 = 8;
 
 fn draw_detail(view: &View, drives: &Drives, area: Rect, canvas: &mut Canvas) {
@@ -370,7 +369,7 @@ fn title(history: &DriveHistory) -> String {
     text
 }
 
-/// The last interval in a line.
+/// One line about the last interval.
 fn now(view: &View, history: &DriveHistory) -> (String, Style) {
     let Some(activity) = history.activity() else {
         return (wording::uncounted(history.state()).to_owned(), view.theme.faint());
@@ -391,7 +390,7 @@ fn now(view: &View, history: &DriveHistory) -> (String, Style) {
     (text, Style::new())
 }
 
-/// Draws as many plots as fit; returns how many rows they took.
+/// Draws as many plots as fit, and returns the rows they took.
 fn draw_panels(view: &View, history: &DriveHistory, area: Rect, canvas: &mut Canvas) -> u16 {
     let theme = view.theme;
     let rate = |value| view.units.rate(value);
@@ -445,7 +444,7 @@ fn draw_panels(view: &View, history: &DriveHistory, area: Rect, canvas: &mut Can
     lay_out(&panels, area, canvas)
 }
 
-/// In rows of two where there is the width, higher where there is the height.
+/// Arranges plots in two columns if they fit, and taller if there is room.
 fn lay_out(panels: &[Panel], area: Rect, canvas: &mut Canvas) -> u16 {
     let abreast = (area.width / PANEL_WIDTH).clamp(1, 2);
     let wanted = (panels.len() as u16).div_ceil(abreast);
@@ -461,7 +460,7 @@ fn lay_out(panels: &[Panel], area: Rect, canvas: &mut Canvas) -> u16 {
     lines * height
 }
 
-/// What limits its numbers, its layers, and what else is known.
+/// Caveats, layers and other facts of a drive, as lines.
 fn facts(history: &DriveHistory) -> Vec<String> {
     let facts = history.facts();
     let mut lines: Vec<String> = facts.caveats.iter().map(|caveat| format!("! {caveat}")).collect();

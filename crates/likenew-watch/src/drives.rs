@@ -1,4 +1,4 @@
-//! All drives while they are watched: what each is, and what it did between two readings.
+//! All watched drives: turns readings of kernel counters into activity per interval.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -8,21 +8,21 @@ use likenew_core::io::Op;
 use likenew_core::stat::{OpStat, Stat};
 use likenew_core::units::Nanos;
 
-/// How long a drive that was unplugged is shown as gone. Chosen: time enough to notice it.
+/// How long an unplugged drive is shown as gone. Chosen: time enough to notice it.
 const GONE_SHOWN_FOR: Nanos = Nanos::from_secs(60);
 
-/// Which drives are shown.
+/// Selects the drives to show.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scope {
-    /// Only these names; all if empty.
+    /// Only drives with these names; empty selects all.
     pub names: Vec<String>,
-    /// Also idle devices that are not drives: loop devices, RAM disks, slots without a medium.
+    /// Also idle devices that are no drives: loop devices, RAM disks, slots without a medium.
     pub all: bool,
-    /// Partitions as well.
+    /// Also partitions.
     pub partitions: bool,
 }
 
-/// Every drive and what it did.
+/// All drives with their histories.
 #[derive(Clone, Debug, Default)]
 pub struct Drives {
     at: Nanos,
@@ -31,7 +31,7 @@ pub struct Drives {
 }
 
 impl Drives {
-    /// The next reading.
+    /// Takes the next reading.
     pub fn take(&mut self, reading: Reading) {
         self.at = reading.at;
         self.started_at.get_or_insert(reading.at);
@@ -52,7 +52,7 @@ impl Drives {
             .retain(|_, history| history.gone_since().is_none_or(|since| at.since(since) < GONE_SHOWN_FOR));
     }
 
-    /// Those in a scope, in the order of their names.
+    /// The drives in a scope, by name.
     pub fn in_scope(&self, scope: &Scope) -> impl Iterator<Item = &DriveHistory> {
         self.histories.values().filter(|history| {
             if !scope.names.is_empty() {
@@ -63,46 +63,46 @@ impl Drives {
         })
     }
 
-    /// The one of this name.
+    /// The drive with this name.
     pub fn by_name(&self, name: &str) -> Option<&DriveHistory> {
         self.histories.get(&key(name))
     }
 
-    /// When the last reading was taken, on the reader's clock.
+    /// Time of the last reading, on the reader's clock.
     pub fn at(&self) -> Nanos {
         self.at
     }
 
-    /// How long they have been watched.
+    /// How long the drives have been watched.
     pub fn watch_time(&self) -> Nanos {
         self.started_at.map_or(Nanos::ZERO, |started_at| self.at.since(started_at))
     }
 }
 
-/// Puts `sdb` before `sdaa` and `dm-2` before `dm-10`, and kinds of drives together.
+/// Sorts `sdb` before `sdaa`, `dm-2` before `dm-10`, and keeps drives of a kind together.
 fn key(name: &str) -> (String, usize, String) {
     (name.chars().take(2).collect(), name.len(), name.to_owned())
 }
 
-/// What the last reading showed of a drive.
+/// A drive's state in the last reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// It was seen for the first time: there are no rates yet.
+    /// The drive was seen for the first time, so rates are unknown.
     Appeared,
-    /// It was counted.
+    /// Counters advanced from the previous reading, so rates are known.
     IntervalCounts,
-    /// Another drive has its name now, or its counters were reset.
+    /// Another drive has the same name now, or the counters were reset.
     Restarted,
-    /// It is not there any more.
+    /// The drive has disappeared.
     Gone,
 }
 
-/// A drive's present and its recent past, in memory that does not grow.
+/// A drive's current reading and recent past, in constant memory.
 #[derive(Clone, Debug)]
 pub struct DriveHistory {
     state: State,
     last: DriveReading,
-    /// One for each reading, the newest last; nothing where there were no rates.
+    /// Activity of each interval, newest last; `None` if rates are unknown.
     past: VecDeque<Option<Activity>>,
     was_active: bool,
     gone_since: Option<Nanos>,
@@ -110,10 +110,10 @@ pub struct DriveHistory {
 }
 
 impl DriveHistory {
-    /// Intervals that are kept.
+    /// Most intervals that are kept.
     pub const HISTORY_MAX: usize = 600;
 
-    /// Of a drive that was seen for the first time.
+    /// Starts the history of a drive that was seen for the first time.
     pub fn new(first: DriveReading) -> Self {
         let was_active = first.stat.in_flight > 0;
         Self {
@@ -126,7 +126,7 @@ impl DriveHistory {
         }
     }
 
-    /// The next reading of it.
+    /// Takes the drive's next reading.
     pub(crate) fn take(&mut self, now: DriveReading) {
         let waiting = self.activity().map_or(Nanos::ZERO, |activity| activity.waiting);
         let came_back = self.gone_since.take().is_some();
@@ -142,7 +142,7 @@ impl DriveHistory {
         self.last = now;
     }
 
-    /// It was not in the reading of this time.
+    /// Notes that the drive was missing in a reading.
     pub(crate) fn miss(&mut self, at: Nanos) {
         self.is_news = self.state != State::Gone;
         self.state = State::Gone;
@@ -157,69 +157,68 @@ impl DriveHistory {
         self.past.push_back(activity);
     }
 
-    /// The kernel's name for it.
+    /// The kernel's name of the drive.
     pub fn name(&self) -> &str {
         &self.last.name
     }
 
-    /// What is known of it.
+    /// Known facts of the drive.
     pub fn facts(&self) -> &Arc<DriveFacts> {
         &self.last.facts
     }
 
-    /// What the last reading showed.
+    /// The drive's state in the last reading.
     pub fn state(&self) -> State {
         self.state
     }
 
-    /// Whether the last reading showed anything new about it: a drive disappears only once.
+    /// Whether the last reading changed anything: a drive disappears only once.
     pub fn is_news(&self) -> bool {
         self.is_news
     }
 
-    /// Since when it has been gone, if it is.
+    /// Since when the drive has been gone, if it has.
     pub(crate) fn gone_since(&self) -> Option<Nanos> {
         self.gone_since
     }
 
-    /// What it did in the last interval.
+    /// Activity in the last interval, if known.
     pub fn activity(&self) -> Option<&Activity> {
         self.past.back()?.as_ref()
     }
 
-    /// What it did in each interval, the newest last.
+    /// Activity in each interval, newest last.
     pub fn past(&self) -> impl DoubleEndedIterator<Item = Option<&Activity>> + ExactSizeIterator {
         self.past.iter().map(Option::as_ref)
     }
 
-    /// Whether it is shown by default: a drive with a medium, or anything else that has had I/O while it was
-    /// watched.
+    /// Whether the drive is shown by default: a drive with a medium, or any device with I/O while watched.
     pub fn is_visible(&self) -> bool {
         let idle = matches!(self.facts().role, Role::Virtual) || self.facts().capacity_bytes == 0;
         !idle || self.was_active
     }
 }
 
-/// Counts of one interval, and rates from them.
+/// Counts of one interval, from which rates follow.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Activity {
-    /// When the interval ended, on the reader's clock.
+    /// End of the interval, on the reader's clock.
     pub at: Nanos,
-    /// How long it was.
+    /// Length of the interval.
     pub elapsed: Nanos,
-    /// I/Os that ended in it.
+    /// I/Os that completed in the interval.
     pub stat: Stat,
-    /// Reads and writes in flight at its end, where the kernel counts them separately.
+    /// Reads and writes in flight at the end, if the kernel counts them separately.
     pub in_flight: Option<[u64; 2]>,
-    /// Degrees Celsius at its end.
+    /// Degrees Celsius at the end.
     pub temperature_c: Option<f64>,
-    /// For how long, at least, I/O has been in flight and nothing ended; zero where something ended.
+    /// Least time for which I/O has been in flight without any completion; 0 if one completed.
     pub waiting: Nanos,
 }
 
 impl Activity {
-    /// From two readings of one drive, where `waiting` is how long it had answered nothing before. `None`
-    /// when the readings are of different drives or the drive restarted.
+    /// The activity between two readings. `waiting` is the value of the interval before. `None` if the readings are of
+    /// different drives, or counters were reset.
     pub fn between(before: &DriveReading, now: &DriveReading, waiting: Nanos) -> Option<Self> {
         if before.instance != now.instance || now.at <= before.at {
             return None;
@@ -237,36 +236,35 @@ impl Activity {
         })
     }
 
-    /// Bytes a second of an operation; 0 where it is not counted.
+    /// Bytes per second of an operation; 0 if not counted.
     pub fn bytes_per_s(&self, op: Op) -> f64 {
         self.per_s(self.op_stat(op).bytes())
     }
 
-    /// IOPS of one operation; 0 where it is not counted.
+    /// IOPS of an operation; 0 if not counted.
     pub fn iops(&self, op: Op) -> f64 {
         self.per_s(self.op_stat(op).ios)
     }
 
-    /// What is counted of an operation; nothing where the kernel does not count it.
+    /// Counts of an operation; zeros if the kernel does not count it.
     pub fn op_stat(&self, op: Op) -> OpStat {
         self.stat.op_stat(op).copied().unwrap_or_default()
     }
 
-    /// The share of the interval in which something was in flight, 0 to 1.
+    /// Share of the interval with I/O in flight, 0 to 1.
     ///
-    /// The kernel counts a tick of its clock as busy when an I/O began or ended in it, so that short I/Os,
-    /// one in every tick, read as 1; and it settles a long I/O when it ends, which can be more than the
-    /// interval held and is cut to 1.
+    /// The kernel marks a tick of its clock as busy if an I/O began or ended in it. So short I/Os in every tick give 1.
+    /// A long I/O is added when it ends, which may exceed the interval; the result is cut to 1.
     pub fn busy(&self) -> f64 {
         (self.stat.busy_ms as f64 * 1e6 / self.elapsed.0 as f64).min(1.0)
     }
 
-    /// Mean number in flight: time of all I/Os together over the interval. An I/O counts as a whole when it ends.
+    /// Mean number of I/Os in flight: the time of all I/Os over the interval. An I/O counts completely when it ends.
     pub fn queue(&self) -> f64 {
         self.stat.weighted_ms as f64 * 1e6 / self.elapsed.0 as f64
     }
 
-    /// Whether anything ended or is in flight.
+    /// Whether any I/O completed or is in flight.
     pub fn is_active(&self) -> bool {
         ended_ios(&self.stat) > 0 || self.stat.in_flight > 0
     }
@@ -289,7 +287,7 @@ pub(crate) mod history_tests {
 
     use super::*;
 
-    /// A drive's reading at so many milliseconds, with the fields of its stat file.
+    /// A drive's reading at `at_ms` milliseconds; `line` holds the fields of its stat file.
     pub(crate) fn reading(name: &str, instance: u64, at_ms: u64, line: &str) -> DriveReading {
         let field: Vec<u64> = line.split(' ').map(|text| text.parse().unwrap()).collect();
         let op = |at: usize| OpStat {

@@ -1,4 +1,4 @@
-//! The findings of a log: totals of each drive, and its course, in memory that does not grow with the log.
+//! Summarizes a log of watched drives as findings, in memory that does not grow with the log.
 
 use indexmap::IndexMap;
 use likenew_core::findings::{
@@ -10,13 +10,13 @@ use serde::Serialize;
 use crate::line::{IntervalCounts, Line, OpLine};
 use crate::wording;
 
-/// A drive that answers nothing for this long while I/O is in flight is named. Chosen: the second from which
-/// the screen shows it as waiting.
+/// Shortest stall that is named: I/O in flight without any completion. Chosen: the screen shows a drive as waiting from
+/// then on.
 const UNANSWERED_AFTER: Nanos = Nanos::from_secs(1);
-/// Points of a curve, at most.
+/// Most points of a curve.
 const CELLS_MAX: usize = 512;
 
-/// Takes the lines of a log, one after the other.
+/// Summarizes a log, line by line.
 #[derive(Clone, Debug, Default)]
 pub struct Log {
     drives: IndexMap<String, DriveLog>,
@@ -24,7 +24,7 @@ pub struct Log {
     last_ns: u64,
 }
 
-/// The record of one drive.
+/// Sums of one drive.
 #[derive(Clone, Debug)]
 struct DriveLog {
     model: Option<String>,
@@ -33,19 +33,19 @@ struct DriveLog {
     write_bytes_per_s_max: f64,
     temperature_c_max: Option<f64>,
     waiting: LongestWait,
-    /// Width of the cells.
+    /// Length of a cell in nanoseconds.
     width_ns: u64,
     cells: Vec<Cell>,
 }
 
-/// The longest wait: its length and its end.
+/// The longest wait: its length, and the time of its end.
 #[derive(Clone, Copy, Debug, Default)]
 struct LongestWait {
     ns: u64,
     until_ns: u64,
 }
 
-/// Sums over a span.
+/// Sums over a span of time.
 #[derive(Clone, Copy, Debug, Default)]
 struct Cell {
     elapsed_ns: u64,
@@ -88,7 +88,7 @@ struct DriveRow<'a> {
 }
 
 impl Log {
-    /// The next line.
+    /// Adds the next line.
     pub fn add(&mut self, line: &Line) {
         self.last_ns = self.last_ns.max(line.at_ns);
         let Some(counts) = &line.counts else {
@@ -101,12 +101,12 @@ impl Log {
         watched.add(line.at_ns.saturating_sub(first), line.at_ns, counts);
     }
 
-    /// From the first line to the last.
+    /// Time from the first line to the last.
     pub fn elapsed(&self) -> Nanos {
         Nanos(self.first_ns.map_or(0, |first| self.last_ns.saturating_sub(first)))
     }
 
-    /// A table of all drives that were counted, and plots of those that did something.
+    /// Makes a table of all drives with counts, and plots of active ones.
     pub fn findings(&self) -> Findings {
         let rows = self.drives.iter().map(|(name, watched)| watched.row(name)).collect();
         let mut findings = Findings {
@@ -129,7 +129,7 @@ impl Log {
         findings
     }
 
-    /// Drives with I/O, the busiest first.
+    /// Active drives, busiest first.
     fn by_activity(&self) -> Vec<(&String, &DriveLog)> {
         let mut active: Vec<_> =
             self.drives.iter().filter(|(_, watched)| watched.total.is_active()).collect();
@@ -137,7 +137,7 @@ impl Log {
         active
     }
 
-    /// The longest stall of all drives, if any lasted long enough to be named.
+    /// The longest stall of all drives, if any reached [`UNANSWERED_AFTER`].
     fn longest_stall(&self) -> Option<(&str, u64)> {
         let stalls = self.drives.iter().map(|(name, watched)| (name.as_str(), watched.waiting.ns));
         stalls.filter(|(_, ns)| *ns >= UNANSWERED_AFTER.0).max_by_key(|(_, ns)| *ns)
@@ -154,8 +154,7 @@ impl Log {
         }
     }
 
-    /// Whether a drive left I/O unanswered. That is not always a problem of the drive: it may have been
-    /// unplugged.
+    /// The answer on stalls. It is no problem in itself, since the drive may have been unplugged.
     fn stalls(&self) -> Answer {
         if self.by_activity().is_empty() {
             return Answer::unknown("stalls", wording::QUESTION, wording::IDLE);
@@ -212,7 +211,7 @@ impl DriveLog {
         if counts.waiting_ns > self.waiting.ns {
             self.waiting = LongestWait { ns: counts.waiting_ns, until_ns: at_ns };
         }
-        // An interval belongs to the cell that contains its middle: its ends jitter around the cells' ends.
+        // The interval counts in the cell of its middle, because ends of intervals jitter around those of cells.
         let middle = since_first_ns.saturating_sub(counts.elapsed_ns / 2);
         while middle / self.width_ns >= CELLS_MAX as u64 {
             self.coarsen();
@@ -269,7 +268,7 @@ impl DriveLog {
             .lines(curves)
     }
 
-    /// With a separate axis: one large discard would hide what is read and written.
+    /// TRIM has its own axis: one large discard would hide reads and writes.
     fn trims(&self, name: &str) -> Series {
         let title = wording::trims(name);
         let y = Axis::new("trimmed", "bytes/s");
@@ -292,7 +291,7 @@ impl DriveLog {
         Series::new(title, Shape::Line, Axis::new("time", "ns"), y).lines(curves)
     }
 
-    /// A value of each cell that was counted, at the cell's middle.
+    /// A value for each cell with counts, at its middle.
     fn points(&self, value: impl Fn(&Cell) -> Option<f64>) -> Vec<[f64; 2]> {
         let counts = self.cells.iter().enumerate().filter(|(_, cell)| cell.elapsed_ns > 0);
         let point =
@@ -327,7 +326,7 @@ impl Cell {
         self.busy_ns / (self.elapsed_ns as f64).max(1.0)
     }
 
-    /// Bytes a second read and written.
+    /// Bytes per second of reads and writes.
     fn rates(&self) -> [f64; 2] {
         let secs = (self.elapsed_ns as f64 / 1e9).max(1e-9);
         [self.read.bytes as f64 / secs, self.write.bytes as f64 / secs]
@@ -340,7 +339,7 @@ impl Cell {
 
 impl Sum {
     fn add(&mut self, op: &OpLine) {
-        // Any program can change a log, so its sums may overflow.
+        // Any program may have edited the log, so its sums may overflow.
         self.ios = self.ios.saturating_add(op.ios);
         self.bytes = self.bytes.saturating_add(op.bytes);
         self.latency_ns += op.latency_ns_mean.unwrap_or(0) as f64 * op.ios as f64;
@@ -365,7 +364,7 @@ mod tests {
 
     use super::*;
 
-    /// A second in which `ios` reads of 4 KiB ended, each after a millisecond.
+    /// A second in which `ios` reads of 4 KiB completed, each after a millisecond.
     fn second(drive: &str, end: u64, ios: u64, waiting_secs: u64) -> Line {
         let read = OpLine {
             ios,

@@ -1,4 +1,4 @@
-//! One drive and one interval for programs and logs: the form of `--json` and of `live.jsonl`.
+//! One drive and interval as a line of JSON, for `--json` and `live.jsonl`.
 
 use likenew_core::io::Op;
 use serde::{Deserialize, Serialize};
@@ -6,49 +6,49 @@ use serde::{Deserialize, Serialize};
 use crate::drives::Activity;
 use crate::drives::{DriveHistory, State};
 
-/// The line of one drive after each reading. Keys have units; what is not known is left out.
+/// A drive's line for one reading. Keys contain units; unknown values are left out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Line {
-    /// When the interval ended, as RFC 3339 has it.
+    /// End of the interval in RFC 3339.
     pub time: String,
-    /// When the interval ended, on a clock that began with the watch.
+    /// End of the interval in nanoseconds since the watch began.
     pub at_ns: u64,
     /// The kernel's name of the drive.
     pub drive: String,
-    /// `counts`; or why there are no numbers: `appeared`, `restarted`, `gone`.
+    /// `counted`, or why there are no counts: `appeared`, `restarted`, `gone`.
     pub state: String,
-    /// Its maker and model.
+    /// Manufacturer and model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// The numbers, if there are any.
+    /// The counts, if the state is `counted`.
     #[serde(flatten)]
     pub counts: Option<IntervalCounts>,
 }
 
-/// What a drive did in one interval.
+/// Activity of a drive in one interval.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct IntervalCounts {
-    /// How long the interval was.
+    /// Length of the interval.
     pub elapsed_ns: u64,
-    /// Reads that ended.
+    /// Reads that completed.
     pub read: OpLine,
-    /// Writes that ended.
+    /// Writes that completed.
     pub write: OpLine,
-    /// Discards that ended.
+    /// Discards that completed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trim: Option<OpLine>,
-    /// Flushes that ended.
+    /// Flushes that completed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flush: Option<OpLine>,
-    /// In flight when it ended.
+    /// I/Os in flight at the end.
     pub in_flight: u64,
-    /// Mean number in flight.
+    /// Mean number of I/Os in flight.
     pub queue_mean: f64,
-    /// Share of time with something in flight.
+    /// Share of time with I/O in flight.
     pub busy_percent: f64,
-    /// For how long, at least, nothing has ended although I/O was in flight.
+    /// Least time for which I/O has been in flight without any completion.
     pub waiting_ns: u64,
-    /// As the driver reports.
+    /// Temperature as the driver reports it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub temperature_c: Option<f64>,
 }
@@ -56,26 +56,26 @@ pub struct IntervalCounts {
 /// One operation of a drive in one interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct OpLine {
-    /// I/Os that ended.
+    /// I/Os that completed.
     pub ios: u64,
-    /// I/Os that were merged into these.
+    /// Requests that were merged into these I/Os.
     pub merged: u64,
-    /// Bytes they moved.
+    /// Bytes of these I/Os.
     pub bytes: u64,
     /// I/Os per second.
     pub iops: f64,
-    /// Bytes a second.
+    /// Bytes per second.
     pub bytes_per_s: f64,
-    /// Mean latency; none without I/Os.
+    /// Mean latency; `None` without I/Os.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency_ns_mean: Option<u64>,
-    /// The step in which that is known.
+    /// Resolution of the mean latency.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency_ns_step: Option<u64>,
 }
 
 impl Line {
-    /// The line of a drive's last reading, at this date.
+    /// The line for a drive's last reading, with this date.
     pub fn from_course(history: &DriveHistory, time: &str, at_ns: u64) -> Self {
         let state = match history.state() {
             State::Appeared => "appeared",

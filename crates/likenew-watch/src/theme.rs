@@ -1,5 +1,4 @@
-//! What a screen is drawn with: characters that the terminal has, and colors that are readable on light and
-//! dark.
+//! Characters and colors of a screen: what the terminal can show, readable on light and dark backgrounds.
 
 use ratatui_core::style::{Color, Modifier, Style};
 use ratatui_core::symbols::bar;
@@ -7,13 +6,13 @@ use ratatui_core::symbols::bar;
 /// What the terminal can show.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Theme {
-    /// Only characters of ASCII.
+    /// Whether only ASCII is available.
     pub ascii: bool,
-    /// Whether to use colors. Bold is used either way.
+    /// Whether to use colors. Bold text is used in any case.
     pub color: bool,
 }
 
-/// Bars in eighths from plain characters.
+/// ASCII characters for bars in eighths.
 const ASCII_BARS: bar::Set = bar::Set {
     full: "#",
     seven_eighths: "%",
@@ -27,8 +26,8 @@ const ASCII_BARS: bar::Set = bar::Set {
 };
 
 impl Theme {
-    /// From the environment: the locale of characters (POSIX: LC_ALL before LC_CTYPE before LANG) and
-    /// NO_COLOR (no-color.org). `env` looks up a variable.
+    /// Detects the theme from the locale (POSIX: LC_ALL before LC_CTYPE before LANG) and NO_COLOR (no-color.org). `env`
+    /// returns a variable.
     pub fn from_env(env: impl Fn(&str) -> Option<String>) -> Self {
         let set = |name: &&str| env(name).filter(|value| !value.is_empty());
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(set).unwrap_or_default().to_lowercase();
@@ -40,7 +39,7 @@ impl Theme {
         if self.ascii { ASCII_BARS } else { bar::NINE_LEVELS }
     }
 
-    /// The text in characters that the terminal has.
+    /// The text in characters that the terminal can show.
     pub(crate) fn text(&self, text: &str) -> String {
         if !self.ascii || text.is_ascii() {
             return text.to_owned();

@@ -1,4 +1,4 @@
-//! What the screen shows, and how keys change it.
+//! The state of the screen, and how keys change it.
 
 use likenew_core::io::Op;
 use likenew_core::units::Nanos;
@@ -37,7 +37,7 @@ pub enum Key {
     End,
 }
 
-/// Whether to continue.
+/// Whether the program goes on after a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
     /// Continue.
@@ -46,23 +46,23 @@ pub enum Flow {
     Leave,
 }
 
-/// What is on the screen.
+/// A page of the screen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Page {
-    /// All drives, a row each.
+    /// All drives, one in each row.
     #[default]
     Table,
     /// One drive.
     Detail,
-    /// The keys, and what the numbers are.
+    /// Keys and explanations of the numbers.
     Help,
 }
 
-/// Rows that a page key goes by.
+/// Rows by which a page key moves.
 const PAGE: isize = 10;
-/// Intervals that keys choose from; any other can be given when the watch begins.
+/// Intervals that keys select. Any other can be given when the watch starts.
 const INTERVALS_MS: [u64; 9] = [100, 200, 500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000];
-/// What rows can be sorted by, in the order in which keys go through it.
+/// Columns by which rows can be sorted, in the order of the keys.
 const SORTS: [Column; 14] = [
     Column::Drive,
     Column::Rate(Op::Read),
@@ -80,7 +80,7 @@ const SORTS: [Column; 14] = [
     Column::Model,
 ];
 
-/// What is shown, of which drives, and how.
+/// Selection, order and form of what is shown.
 #[derive(Clone, Debug)]
 pub struct View {
     pub(crate) theme: Theme,
@@ -98,7 +98,7 @@ pub struct View {
 }
 
 impl View {
-    /// All drives of a scope, by name.
+    /// Shows all drives of a scope, sorted by name.
     pub fn new(theme: Theme, scope: Scope, interval: Nanos) -> Self {
         Self {
             theme,
@@ -116,7 +116,7 @@ impl View {
         }
     }
 
-    /// Time from one reading to the next.
+    /// Time between two readings.
     pub fn interval(&self) -> Nanos {
         self.interval
     }
@@ -126,7 +126,7 @@ impl View {
         &self.scope
     }
 
-    /// A note to show as long as the screen is up, such as that a log cannot be written.
+    /// Shows a note from now on, such as that a log cannot be written.
     pub fn note(&mut self, text: impl Into<String>) {
         self.note = Some(text.into());
     }
@@ -139,12 +139,12 @@ impl View {
         self.frozen.is_some()
     }
 
-    /// What is shown: the present, or what was frozen.
+    /// The current drives, or the frozen ones.
     pub(crate) fn visible_drives<'a>(&'a self, drives: &'a Drives) -> &'a Drives {
         self.frozen.as_deref().unwrap_or(drives)
     }
 
-    /// The rows of the table, from the top.
+    /// Rows of the table, from the top.
     pub(crate) fn rows<'a>(&'a self, drives: &'a Drives) -> Vec<&'a DriveHistory> {
         let shown = self.visible_drives(drives).in_scope(&self.scope);
         let mut rows: Vec<&DriveHistory> = shown.filter(|history| self.matches(history)).collect();
@@ -155,14 +155,14 @@ impl View {
         rows
     }
 
-    /// The row that is chosen; that of the busiest drive where none is, or where the chosen one is not shown.
+    /// Index of the selected row. If none is selected or visible, the busiest drive's.
     pub(crate) fn selection(&self, rows: &[&DriveHistory]) -> usize {
         let name = self.selection.as_deref();
         let chosen = rows.iter().position(|history| Some(history.name()) == name);
         chosen.or_else(|| busiest(rows)).unwrap_or(0)
     }
 
-    /// Words of the filter must occur in a drive's name, model or use.
+    /// Whether all words of the filter occur in the drive's name, model or use.
     fn matches(&self, history: &DriveHistory) -> bool {
         let facts = history.facts();
         let text = [history.name(), facts.model.as_deref().unwrap_or(""), &facts.used_by.join(" ")]
@@ -171,7 +171,7 @@ impl View {
         self.filter.to_lowercase().split_whitespace().all(|word| text.contains(word))
     }
 
-    /// A key was pressed.
+    /// Handles a key.
     pub fn press(&mut self, key: Key, drives: &Drives) -> Flow {
         if self.typing {
             self.type_filter(key);
@@ -208,11 +208,11 @@ impl View {
         Flow::Stay
     }
 
-    /// Keys with another function on other pages.
+    /// Handles keys whose function depends on the page.
     fn press_on_page(&mut self, key: Key, drives: &Drives) -> Option<Flow> {
         match (self.page, key) {
             (Page::Table, Key::Enter) => {
-                // Another drive may soon be the busiest.
+                // Keeps the selection, since another drive may become the busiest.
                 self.choose(drives, |at| at);
                 self.page = Page::Detail;
             }
@@ -253,7 +253,7 @@ impl View {
     }
 }
 
-/// The drive that is busy for most of the time, and of those that are so for as long the one that moves most.
+/// The drive with the highest busy time, and among equal ones the highest throughput.
 fn busiest(rows: &[&DriveHistory]) -> Option<usize> {
     let load = |history: &DriveHistory| {
         let activity = history.activity()?;
@@ -261,7 +261,7 @@ fn busiest(rows: &[&DriveHistory]) -> Option<usize> {
         Some((activity.busy(), bytes)).filter(|load| *load != (0.0, 0.0))
     };
     let loads = rows.iter().enumerate().filter_map(|(at, history)| Some((load(history)?, at)));
-    // Of equal ones the first.
+    // The first one among equals.
     let most = loads.rev().max_by(|(one, _), (two, _)| one.0.total_cmp(&two.0).then(one.1.total_cmp(&two.1)));
     most.map(|(_, at)| at)
 }

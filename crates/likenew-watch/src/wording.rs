@@ -1,4 +1,4 @@
-//! Sentences about a log of watched drives, and what the screen says: its keys, its help, and what it shows in place of numbers.
+//! Sentences about a log of watched drives, and texts of the screen: keys, help, and messages in place of numbers.
 
 use crate::drives::State;
 use likenew_core::quantity::{Latency, Rate, Share};
@@ -12,7 +12,7 @@ pub(crate) const BETWEEN_READINGS: &str =
 
 pub(crate) const IDLE_SUMMARY: &str = "No drive had any I/O while it was watched.";
 
-/// The drive that was busiest, and whether any of them stalled.
+/// Names the busiest drive, and the longest stall, if any.
 pub(crate) fn summary(drive: &str, busy: f64, read: f64, write: f64, stalled: Option<(&str, u64)>) -> String {
     let activity = format!(
         "{drive} was busy {} of the time, reading {} and writing {}.",
@@ -67,7 +67,7 @@ pub(crate) const DETAIL_KEYS: &str =
 
 pub(crate) const HELP_KEYS: &str = "Esc back";
 
-/// While a filter is typed; `_` stands for the cursor.
+/// The prompt while a filter is typed; `_` is the cursor.
 pub(crate) fn filter_prompt(filter: &str) -> String {
     format!("filter: {filter}_   Enter keeps it, Esc clears it")
 }
@@ -84,7 +84,7 @@ pub(crate) const NO_DRIVE: &str = "no drive is shown";
 
 // ## The last interval of one drive
 
-/// A drive without rates.
+/// Why a drive has no rates.
 pub(crate) fn uncounted(state: State) -> &'static str {
     match state {
         State::Gone => "disconnected",
@@ -94,13 +94,13 @@ pub(crate) fn uncounted(state: State) -> &'static str {
 }
 
 likenew_core::sentences! {
-    /// I/Os that wait for an answer.
+    /// I/Os in flight of which none completes.
     pub(crate) fn waiting(in_flight: u64, span: Nanos) =
         "{in_flight} I/Os in flight; none completed for {}", whole_secs(span);
     pub(crate) fn whole_secs(span: Nanos) = "{} s", span.0 / 1_000_000_000;
 }
 
-/// I/Os in flight, and how many of them are reads and writes where the system tells.
+/// I/Os in flight, and how many are reads and writes if the system counts them.
 pub(crate) fn in_flight(count: u64, by_operation: Option<[u64; 2]>) -> String {
     match by_operation {
         Some([reads, writes]) => format!("in flight {count} ({reads} reads, {writes} writes)"),
@@ -110,7 +110,7 @@ pub(crate) fn in_flight(count: u64, by_operation: Option<[u64; 2]>) -> String {
 
 // ## Help
 
-/// The keys, and what the numbers are. The keys come first: a small terminal shows only them.
+/// The help. Keys come first, because a small terminal shows only them.
 pub(crate) const HELP: [&str; 21] = [
     "↑ ↓ PgUp PgDn   choose a drive        Enter   its pictures, facts and layers",
     "< >             sort by a column      r       reverse the order",

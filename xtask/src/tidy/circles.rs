@@ -1,7 +1,7 @@
-//! Modules that stand side by side do not import each other in a circle, and every module's file is found by its name.
+//! Refuses circular imports between sibling modules, and files that are not named after their module.
 //!
-//! Paths are followed through `use` and re-exports to the module that defines an item. Of an import the two modules count
-//! at which its ends part, with all that is below them. Tests may import what they like, and so may parents and children.
+//! Paths are followed through `use` and re-exports to the defining module. An import counts between the two siblings at
+//! which importer and imported module diverge. Tests may import anything, and so may parents and children.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -11,10 +11,10 @@ use proc_macro2::{TokenStream, TokenTree};
 use syn::visit::Visit;
 use syn::{Attribute, Item, UseTree};
 
-/// What modules that stand side by side import from each other: importer, imported, names.
+/// Imports between sibling modules: importer, imported module, names.
 type Imports = BTreeMap<ModulePath, BTreeMap<ModulePath, BTreeSet<String>>>;
 
-/// Circles, and `#[path]` in `src`.
+/// Circles, and uses of `#[path]` in `src`.
 pub(super) fn violations(root: &Path, sources: &[PathBuf]) -> anyhow::Result<Vec<String>> {
     let mut violations = path_attributes(root, sources)?;
     let mut folders = vec![root.join("xtask")];
@@ -34,7 +34,7 @@ pub(super) fn violations(root: &Path, sources: &[PathBuf]) -> anyhow::Result<Vec
     Ok(violations)
 }
 
-/// Modules whose file has another name; tests and examples may share a file.
+/// Modules with `#[path]`. Tests and examples may share files in this way.
 fn path_attributes(root: &Path, sources: &[PathBuf]) -> anyhow::Result<Vec<String>> {
     let mut violations = Vec::new();
     for path in sources {
@@ -52,7 +52,7 @@ fn path_attributes(root: &Path, sources: &[PathBuf]) -> anyhow::Result<Vec<Strin
     Ok(violations)
 }
 
-/// Every circle of a crate in words.
+/// All circles of a crate, in words.
 fn all_circles(modules: &CrateModules) -> Vec<String> {
     let mut levels: BTreeMap<ModulePath, Imports> = BTreeMap::new();
     for (importer, imported, name) in modules.imports() {
@@ -69,7 +69,7 @@ fn all_circles(modules: &CrateModules) -> Vec<String> {
         .collect()
 }
 
-/// Sets of two or more modules each of which reaches all others of its set.
+/// Sets of modules in which each module reaches all others.
 fn circles(imports: &Imports) -> Vec<Vec<&ModulePath>> {
     let mut circles: Vec<Vec<&ModulePath>> = Vec::new();
     for module in imports.keys() {
@@ -85,7 +85,7 @@ fn circles(imports: &Imports) -> Vec<Vec<&ModulePath>> {
     circles
 }
 
-/// Everything that a module imports, and what that imports.
+/// All modules that a module imports, directly or indirectly.
 fn reached_from<'a>(module: &ModulePath, imports: &'a Imports) -> BTreeSet<&'a ModulePath> {
     let mut reached = BTreeSet::new();
     let mut open: Vec<&ModulePath> = imports.get(module).into_iter().flat_map(BTreeMap::keys).collect();
@@ -115,13 +115,13 @@ fn last(module: &ModulePath) -> &str {
     module.last().map_or("crate", String::as_str)
 }
 
-/// The names from the root of a crate to a module.
+/// The names on the way from a crate's root to a module.
 pub(super) type ModulePath = Vec<String>;
 
-/// Re-exports of re-exports are followed so far, and then taken for a circle of `use`.
+/// Longest chain of re-exports; a longer one counts as circular.
 const REEXPORTS_MAX: u32 = 12;
 
-/// All modules of a crate but those of tests.
+/// All modules of a crate, except tests.
 #[derive(Default)]
 pub(super) struct CrateModules {
     modules: BTreeMap<ModulePath, Module>,
@@ -130,10 +130,10 @@ pub(super) struct CrateModules {
 #[derive(Default)]
 struct Module {
     children: BTreeSet<String>,
-    /// Names of what it defines.
+    /// Names of the module's own items.
     items: BTreeSet<String>,
     uses: Vec<Import>,
-    /// Paths of two names or more beside those of `use`.
+    /// Paths of two or more names, besides those of `use`.
     paths: Vec<Vec<String>>,
 }
 
@@ -141,12 +141,12 @@ struct Module {
 #[derive(Clone, PartialEq)]
 struct Import {
     path: Vec<String>,
-    /// What it is called here; `*` for all names.
+    /// The name in this module; `*` for all names.
     name: String,
 }
 
 impl CrateModules {
-    /// Reads a crate from its root file on.
+    /// Reads a crate, starting from its root file.
     pub(super) fn read(file: &Path) -> anyhow::Result<Self> {
         let mut modules = Self::default();
         modules.read_file(Vec::new(), file, file.parent().expect("a file lies in a folder"))?;
@@ -159,7 +159,7 @@ impl CrateModules {
         self.read_items(path, &parsed.items, folder)
     }
 
-    /// `folder` is where the files of child modules lie.
+    /// `folder`: where files of child modules are.
     fn read_items(&mut self, path: ModulePath, items: &[Item], folder: &Path) -> anyhow::Result<()> {
         let mut module = Module::default();
         for item in items {
@@ -184,7 +184,7 @@ impl CrateModules {
         Ok(())
     }
 
-    /// Every import from another module: importer, the module that defines it, and its name.
+    /// All imports from other modules: importer, defining module, name.
     pub(super) fn imports(&self) -> Vec<(ModulePath, ModulePath, String)> {
         let mut imports = Vec::new();
         for (importer, module) in &self.modules {
@@ -199,7 +199,7 @@ impl CrateModules {
         imports
     }
 
-    /// The module of this crate in which an item is defined, and its name; nothing for items of other crates.
+    /// The module that defines an item, and the item's name; `None` for other crates.
     fn resolve(&self, from: &ModulePath, path: &[String], followed: u32) -> Option<(ModulePath, String)> {
         if followed > REEXPORTS_MAX {
             return None;
@@ -242,7 +242,7 @@ impl CrateModules {
         Some((module, String::new()))
     }
 
-    /// What a module only passes on.
+    /// The origin of a re-exported name.
     fn re_exported(
         &self,
         module: &ModulePath,
@@ -263,13 +263,13 @@ impl CrateModules {
         })
     }
 
-    /// Whether a path that begins so leads into this crate.
+    /// Whether a path that begins with `first` leads into this crate.
     fn is_own(&self, module: &ModulePath, first: &str) -> bool {
         matches!(first, "crate" | "self" | "super") || self.modules[module].children.contains(first)
     }
 }
 
-/// Whether something is compiled for tests alone.
+/// Whether an item is compiled for tests only.
 fn is_test(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| match &attribute.meta {
         syn::Meta::List(list) if list.path.is_ident("cfg") => {
@@ -306,7 +306,7 @@ impl Module {
         }
     }
 
-    /// Paths in the tokens of a macro, which are not parsed.
+    /// Finds paths in the tokens of a macro, which syn does not parse.
     fn add_tokens(&mut self, tokens: TokenStream) {
         let mut path: Vec<String> = Vec::new();
         let mut colons = 0;

@@ -1,11 +1,11 @@
-//! String literals of a source file, outside of its tests.
+//! Extracts the string literals of a source file, except those of its tests.
 
 use syn::visit::Visit;
 
-/// Attributes whose texts users read: errors, and what clap shows.
+/// Attributes whose texts users read: errors, and clap's help.
 const SHOWN: [&str; 5] = ["error", "arg", "command", "value", "group"];
 
-/// Macros whose texts only who made a mistake in our code reads.
+/// Macros whose texts only a developer reads.
 const ASSERTING: [&str; 9] = [
     "assert",
     "assert_eq",
@@ -18,28 +18,28 @@ const ASSERTING: [&str; 9] = [
     "concat",
 ];
 
-/// A text in a source file.
+/// A string literal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Literal {
-    /// The line at which it begins, from 1.
+    /// The literal's first line, from 1.
     pub(super) line: usize,
     pub(super) text: String,
     pub(super) place: LiteralContext,
 }
 
-/// Where a literal stands.
+/// Where a literal is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(super) enum LiteralContext {
     /// In code.
     #[default]
     Code,
-    /// In an attribute that is shown: an error, what clap says.
+    /// In an attribute that users see: an error or clap's help.
     Attribute,
     /// In an assertion, or in `expect`.
     Assertion,
 }
 
-/// Each literal: those of macros and of shown attributes included, those of `#[cfg(test)]` and doc comments not.
+/// All literals, including those of macros and shown attributes, but not of `#[cfg(test)]` and doc comments.
 pub(super) fn literals(source: &str) -> syn::Result<Vec<Literal>> {
     let mut literals = Literals::default();
     literals.visit_file(&syn::parse_file(source)?);
@@ -57,7 +57,7 @@ impl Literals {
         self.found.push(Literal { line, text, place: self.place });
     }
 
-    /// Reads `inside` as something that stands at `place`; in an assertion everything is of the assertion.
+    /// Visits `inside` in this context. Within an assertion, everything belongs to the assertion.
     fn at(&mut self, place: LiteralContext, inside: impl FnOnce(&mut Self)) {
         let outside = self.place;
         if outside == LiteralContext::Code {
@@ -73,7 +73,7 @@ impl Literals {
             let follows_hash = std::mem::take(&mut is_attribute);
             match token {
                 proc_macro2::TokenTree::Punct(punct) => is_attribute = punct.as_char() == '#',
-                // A doc comment, most of the time.
+                // Usually a doc comment.
                 proc_macro2::TokenTree::Group(_) if follows_hash => {}
                 proc_macro2::TokenTree::Group(group) => self.take(group.stream()),
                 proc_macro2::TokenTree::Literal(literal) => {
@@ -132,7 +132,7 @@ impl<'ast> Visit<'ast> for Literals {
     }
 }
 
-/// Whether it is marked `#[test]`, or `#[cfg(…)]` with `test`.
+/// Whether the item has `#[test]`, or `#[cfg(…)]` with `test`.
 pub(super) fn is_for_tests(attributes: &[syn::Attribute]) -> bool {
     attributes.iter().any(|attribute| match &attribute.meta {
         syn::Meta::Path(path) => path.is_ident("test"),

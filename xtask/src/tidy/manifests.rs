@@ -1,6 +1,6 @@
-//! Imports form a star: compares each crate's manifest with the table in ARCHITECTURE.md. And tests of a
-//! workspace turn on features of dependencies for the program as well, so what works there can fail in the
-//! program that users build alone, which has fewer.
+//! Checks each crate's dependencies against the table in ARCHITECTURE.md. Also checks features: a build of the whole
+//! workspace, with tests, turns on more features of dependencies. What works there could fail in the program that users
+//! build alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -8,7 +8,7 @@ use std::path::Path;
 use anyhow::Context as _;
 use xshell::{Shell, cmd};
 
-/// Crates whose manifest and table differ.
+/// Crates whose manifest differs from the table.
 pub(super) fn wrong_imports(root: &Path) -> anyhow::Result<Vec<String>> {
     let text = std::fs::read_to_string(root.join("ARCHITECTURE.md")).context("ARCHITECTURE.md")?;
     let allowed = table(&text);
@@ -32,7 +32,7 @@ pub(super) fn wrong_imports(root: &Path) -> anyhow::Result<Vec<String>> {
     Ok(violations)
 }
 
-/// Folder → crates it may import, from the rows whose first column is a folder with a manifest.
+/// Crates that each folder may import, from the table's rows about folders with a manifest.
 fn table(text: &str) -> BTreeMap<String, Vec<String>> {
     let rows = text.lines().filter(|line| line.starts_with("| `crates/") || line.starts_with("| `xtask`"));
     rows.filter_map(|row| {
@@ -49,7 +49,7 @@ fn table(text: &str) -> BTreeMap<String, Vec<String>> {
     .collect()
 }
 
-/// The crates that a manifest depends on, without those for tests.
+/// The crates of the workspace that a manifest depends on, except for tests.
 fn imports(manifest: &Path) -> anyhow::Result<Vec<String>> {
     let text = std::fs::read_to_string(manifest).with_context(|| manifest.display().to_string())?;
     let manifest: toml::Table = text.parse()?;
@@ -61,8 +61,8 @@ fn imports(manifest: &Path) -> anyhow::Result<Vec<String>> {
     Ok(rooms)
 }
 
-/// Dependencies whose further features add functions and change none: what the program calls is there without them, or does not
-/// compile.
+/// Dependencies whose further features only add functions. A call without its feature does not compile, so behavior
+/// cannot differ.
 const ADDING: [&str; 14] = [
     "ahash",
     "num-bigint",
@@ -80,7 +80,7 @@ const ADDING: [&str; 14] = [
     "winnow",
 ];
 
-/// Dependencies of the program that have more features when everything is built at once.
+/// The program's dependencies that get more features in a build of the whole workspace.
 pub(super) fn leaked_features(root: &Path) -> anyhow::Result<Vec<String>> {
     let sh = Shell::new()?;
     sh.change_dir(root);
@@ -95,13 +95,13 @@ pub(super) fn leaked_features(root: &Path) -> anyhow::Result<Vec<String>> {
 
 const FORMAT: &str = "{p}|{f}";
 
-/// Package → features, from lines such as `toml v1.0.0|default,parse`.
+/// Features by package, from lines such as `toml v1.0.0|default,parse`.
 fn features(tree: &str) -> BTreeMap<String, BTreeSet<String>> {
     let mut by_package: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for (package, features) in tree.lines().filter_map(|line| line.split_once('|')) {
-        // A package that was listed before is marked after its features.
+        // A repeated package has a mark after its features.
         let features = features.trim_end_matches(" (*)").split(',').filter(|feature| !feature.is_empty());
-        // Its name and version; where it comes from may follow.
+        // Name and version; a source may follow.
         let package = package.split(' ').take(2).collect::<Vec<_>>().join(" ");
         by_package.entry(package).or_default().extend(features.map(str::to_owned));
     }

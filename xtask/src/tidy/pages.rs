@@ -1,6 +1,5 @@
-//! Links of the project's pages lead somewhere, every procedure has its manual, and each guarantee on the
-//! pages about safety names the tests that keep it, in code font: after `Test:` or `Tests:`, or in the last
-//! column of a table of tests. Those tests must exist.
+//! Checks the project's pages: links work, every procedure has a manual, and each guarantee on pages about safety names
+//! existing tests. Their names are in code font after `Test:` or `Tests:`, or in the last column of a table of tests.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -25,10 +24,10 @@ pub(super) fn broken_links(root: &Path) -> anyhow::Result<Vec<String>> {
     Ok(violations)
 }
 
-/// Where procedures are.
+/// Crates with procedures.
 const PROCEDURE_ROOMS: [&str; 3] = ["likenew-measuring", "likenew-restoring", "likenew-explaining"];
 
-/// Procedures that have no page beside their file; and a complaint where no procedure was found at all.
+/// Procedures without a page beside their file. A crate in which no procedure is found is a violation, too.
 fn procedures_without_manual(root: &Path) -> anyhow::Result<Vec<String>> {
     let mut violations = Vec::new();
     for room in PROCEDURE_ROOMS {
@@ -50,16 +49,16 @@ fn procedures_without_manual(root: &Path) -> anyhow::Result<Vec<String>> {
     Ok(violations)
 }
 
-/// The targets of the links of a Markdown text.
+/// Link targets in a Markdown text.
 fn targets(text: &str) -> impl Iterator<Item = &str> {
     text.match_indices("](").filter_map(|(at, mark)| text[at + mark.len()..].split(')').next())
 }
 
-/// The pages with guarantees.
+/// Pages with guarantees.
 const PAGES: [&str; 3] =
     ["docs/explanation/safety.md", "docs/explanation/refresh.md", "docs/explanation/erase.md"];
 
-/// Names of tests on those pages that no source file has.
+/// Tests named on these pages that do not exist.
 pub(super) fn unkept_guarantees(root: &Path, sources: &[PathBuf]) -> anyhow::Result<Vec<String>> {
     let mut known = BTreeSet::new();
     for path in sources {
@@ -81,7 +80,7 @@ pub(super) fn unkept_guarantees(root: &Path, sources: &[PathBuf]) -> anyhow::Res
     Ok(violations)
 }
 
-/// The names of functions marked as tests.
+/// Names of functions with `#[test]`.
 fn tests_in(source: &str) -> Vec<String> {
     let mut tests = Vec::new();
     let mut is_marked = false;
@@ -97,8 +96,8 @@ fn tests_in(source: &str) -> Vec<String> {
     tests
 }
 
-/// The names in code font between `Test:` or `Tests:` and the end of that paragraph or item, and in tables
-/// that end with a column `test`.
+/// Names in code font from `Test:` or `Tests:` to the end of the paragraph or item, and in tables whose last column is
+/// `test`.
 fn tests_named(page: &str) -> Vec<String> {
     let mut names = Vec::new();
     let (mut is_listed, mut is_in_table) = (false, false);
@@ -123,7 +122,7 @@ fn tests_named(page: &str) -> Vec<String> {
     names
 }
 
-/// Whether it is spelled like a test, with its modules or without.
+/// Whether the text looks like a test's name, with or without modules.
 fn is_name(text: &str) -> bool {
     let function = text.rsplit("::").next().unwrap_or(text);
     function.contains('_')

@@ -1,7 +1,7 @@
-//! Words that users should not see, and prose that is hard to read.
+//! Refuses words that users should not see, and prose that is hard to read.
 //!
-//! Sentences that users read stand together: in a `wording.rs`, below a folder `wording`, at the variants of
-//! an error, or in the data of a diagnosis that they describe, such as a cause.
+//! Sentences for users must be in a `wording.rs`, below a folder `wording`, at the variants of an error, or with the
+//! data of a diagnosis that they describe, such as a cause.
 
 use std::path::{Path, PathBuf};
 
@@ -10,14 +10,14 @@ use anyhow::Context as _;
 use super::files;
 use super::literals::{LiteralContext, literals};
 
-/// A text of fewer words is a name, a unit, a key or a path.
+/// Fewest words of a sentence; shorter texts are names, units, keys or paths.
 const WORDS_MIN: usize = 4;
 
-/// Characters of a sentence that are shown, to find it by.
+/// Characters of a sentence that a violation shows.
 const START_LENGTH: usize = 70;
 
-/// What no user reads: measurements of ourselves and their reports, what is refused when we are built, and words of other programs
-/// by which their outputs are read.
+/// Sources without sentences for users: measurements of the instrument and their reports, errors of our own build, and
+/// words by which other programs' output is parsed.
 const EXEMPT: [&str; 4] = [
     "crates/likenew-bench/",
     "crates/likenew-fuzz/",
@@ -25,8 +25,8 @@ const EXEMPT: [&str; 4] = [
     "crates/likenew-real/src/facts/reported/",
 ];
 
-/// Where a sentence stands at the data that it describes: the evidence and fixes of a cause, a reference, a symptom, a step, what
-/// prevents one, and the class of a drive.
+/// Sources with sentences at the data that they describe: evidence and fixes of a cause, a reference, a symptom, a
+/// step, what prevents a step, and a drive's class.
 const DESCRIBED: [&str; 6] = [
     "crates/likenew-diagnosis/src/causes/",
     "crates/likenew-diagnosis/src/settings.rs",
@@ -36,7 +36,7 @@ const DESCRIBED: [&str; 6] = [
     "crates/likenew-rated/src/class.rs",
 ];
 
-/// Texts that are no sentences: the end of the path, the beginning of the text, and what they are.
+/// Exceptions: end of the path, beginning of the text, and why it is no sentence.
 const ALLOWED: &[(&str, &str, &str)] = &[
     ("core/src/shell.rs", "", "command lines, nothing else"),
     ("facts/file_system.rs", "echo {rule}", "a command line"),
@@ -62,7 +62,7 @@ const ALLOWED: &[(&str, &str, &str)] = &[
     ("likenew-real/src/tracefs.rs", "(dev == {device}", "a filter of the kernel's tracing"),
 ];
 
-/// Sentences that stand elsewhere.
+/// Finds sentences in other places.
 pub(super) fn stray_sentences(root: &Path) -> anyhow::Result<Vec<String>> {
     let mut violations = Vec::new();
     for path in files(&[root.join("crates")], "rs") {
@@ -88,14 +88,14 @@ fn is_allowed(name: &str, text: &str) -> bool {
     ALLOWED.iter().any(|(end, start, _)| name.ends_with(end) && text.starts_with(start))
 }
 
-/// Where sentences belong.
+/// Whether sentences may be in this file.
 fn is_wording(name: &str) -> bool {
     name.ends_with("/wording.rs")
         || name.contains("/wording/")
         || DESCRIBED.iter().any(|described| name.starts_with(described))
 }
 
-/// Whether it is prose: words with spaces between, and not a path, a command line or a pattern.
+/// Whether a text is prose: several words with spaces, not a path, command line or pattern.
 fn is_sentence(text: &str) -> bool {
     let is_word = |word: &str| {
         let letters = word.trim_matches(|c: char| !c.is_alphanumeric());
@@ -104,14 +104,14 @@ fn is_sentence(text: &str) -> bool {
     text.split_whitespace().filter(|word| is_word(word)).count() >= WORDS_MIN
 }
 
-/// Longer lines do not fit a terminal of 100 columns.
+/// Widest line, for terminals of 100 columns.
 const COLUMNS_MAX: usize = 100;
-/// Longer paragraphs are not read.
+/// Most lines of a paragraph; longer ones are not read.
 const PARAGRAPH_LINES_MAX: usize = 8;
 
-/// What is refused, and what to say instead. Words match whole, in any case.
+/// Refused phrases, and what to say instead. They match as whole words in any case.
 const PHRASES: &[(&str, &str)] = &[
-    // How I/O is called.
+    // Names of I/O
     ("reads in order", "sequential read"),
     ("writes in order", "sequential write"),
     ("in order at QD", "sequential at QD"),
@@ -123,7 +123,7 @@ const PHRASES: &[(&str, &str)] = &[
     ("stands still", "stalls"),
     ("stand still", "stall"),
     ("writes drop", "write cliff"),
-    // What a drive does inside.
+    // A drive's internals
     ("what is free", "TRIM"),
     ("books", "device counters, metadata"),
     ("page of the map", "mapping unit"),
@@ -139,7 +139,7 @@ const PHRASES: &[(&str, &str)] = &[
     ("weak zones", "slow regions"),
     ("gone through", "use"),
     ("hangs on", "is connected by"),
-    // What is compared.
+    // Comparisons
     ("twin", "baseline (simulated)"),
     ("its maker promises", "rated"),
     ("the maker promises", "rated"),
@@ -151,7 +151,7 @@ const PHRASES: &[(&str, &str)] = &[
     ("keep one level", "not steady"),
     ("does not hold", "✗ problem, or a plain answer"),
     ("problem found", "✗ problem"),
-    // How certain it is, and why.
+    // Certainty and reasons
     ("with chance", "with probability"),
     ("the chance", "the probability"),
     ("a chance", "a probability"),
@@ -161,7 +161,7 @@ const PHRASES: &[(&str, &str)] = &[
     ("is sure", "is certain"),
     ("clue", "evidence"),
     ("clues", "evidence"),
-    // What to do.
+    // Fixes
     ("cure", "fix"),
     ("cures", "fix"),
     ("rung", "step"),
@@ -171,13 +171,13 @@ const PHRASES: &[(&str, &str)] = &[
     ("bring it back", "restore it"),
     ("rehearsal", "dry run"),
     ("rehearsed", "in a dry run"),
-    // Files and data.
+    // Files and data
     ("files of our own", "temporary files"),
     ("files of its own", "temporary files"),
     ("own files that", "temporary files that"),
     ("with own files", "with temporary files"),
     ("what lies there", "existing data"),
-    // Plain English.
+    // Plain English
     ("can not", "cannot"),
     ("no setting of it", "unknown setting"),
     ("looks at it", "probes"),
@@ -185,7 +185,7 @@ const PHRASES: &[(&str, &str)] = &[
     ("somebody", "another program, a user"),
     ("whoever", "the user who"),
     ("the other way round", "reversed"),
-    // American spelling.
+    // American spelling
     ("colour", "color"),
     ("colours", "colors"),
     ("catalogue", "catalog"),
@@ -211,10 +211,10 @@ const PHRASES: &[(&str, &str)] = &[
     ("metres", "meters"),
 ];
 
-/// Rooms and pages whose text is made elsewhere or rewritten as a whole.
+/// Pages whose text is made elsewhere or rewritten as a whole.
 const REWRITTEN: &[&str] = &["docs/explanation/reproduction.md"];
 
-/// Refused phrases in what users read, and wide lines and long paragraphs in docs.
+/// Finds refused phrases in what users read, and wide lines and long paragraphs in docs.
 pub(super) fn refused_phrases(root: &Path) -> anyhow::Result<Vec<String>> {
     let mut violations = Vec::new();
     for path in files(&[root.join("crates")], "rs") {
@@ -256,13 +256,14 @@ fn is_exempt(name: &str) -> bool {
     REWRITTEN.iter().any(|exempt| name.starts_with(exempt))
 }
 
-/// Tests may say anything, and assert what parsers and old files say.
+/// Whether the file is a test. Tests may say anything, and assert what parsers and old files say.
 pub(super) fn is_test(name: &str) -> bool {
     ["/tests/", "/examples/", "/fixtures"].iter().any(|part| name.contains(part))
         || name.ends_with("tests.rs")
 }
 
-/// Every text that users and contributors read. Decisions say what was so when they were made; messages are made of the literals.
+/// All texts for users and contributors, except decisions, which keep the words of their time. Messages are made from
+/// the literals.
 fn documents(root: &Path) -> Vec<PathBuf> {
     let docs = root.join("docs");
     let mut paths: Vec<PathBuf> = ["README", "CHANGELOG", "ARCHITECTURE", "GLOSSARY", "CONTRIBUTING"]
@@ -280,7 +281,7 @@ fn documents(root: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// Lines that are too wide and paragraphs that are too long, outside of code and tables.
+/// Finds wide lines and long paragraphs, outside of code and tables.
 fn shape(text: &str) -> Vec<String> {
     let mut violations = Vec::new();
     let (mut is_code, mut paragraph) = (false, 0);
@@ -302,7 +303,7 @@ fn shape(text: &str) -> Vec<String> {
     violations
 }
 
-/// Columns of a line whose links lead nowhere: an address cannot be broken.
+/// Width of a line without its addresses, which cannot be broken.
 fn width_without_links(line: &str) -> usize {
     let mut width = 0;
     for (index, part) in line.split("](").enumerate() {
@@ -313,7 +314,7 @@ fn width_without_links(line: &str) -> usize {
     width
 }
 
-/// Each item of a list begins a paragraph.
+/// Whether the line begins an item of a list, and so a paragraph.
 fn is_item(start: &str) -> bool {
     let number = start.trim_start_matches(|c: char| c.is_ascii_digit());
     start.starts_with("- ")
@@ -321,7 +322,7 @@ fn is_item(start: &str) -> bool {
         || (number.len() < start.len() && number.starts_with(". "))
 }
 
-/// Refused phrases in a text, as whole words.
+/// Refused phrases in a text.
 fn phrases(text: &str) -> impl Iterator<Item = (&'static str, &'static str)> {
     let lower = text.to_lowercase();
     PHRASES.iter().copied().filter(move |(bad, _)| contains_words(&lower, &bad.to_lowercase()))
@@ -333,7 +334,7 @@ fn contains_words(text: &str, words: &str) -> bool {
         .any(|(at, _)| !text[..at].ends_with(is_letter) && !text[at + words.len()..].starts_with(is_letter))
 }
 
-/// Whether a number, or the place of one, and a space stand before a percent sign: `26 %`, `{share} %`.
+/// Whether a space separates a percent sign from a number or its placeholder: `26 %`, `{share} %`.
 fn has_spaced_percent(text: &str) -> bool {
     text.match_indices('%').any(|(at, _)| {
         let before = text[..at].strip_suffix([' ', '\u{a0}', '\u{202f}']);

@@ -1,4 +1,4 @@
-//! Functions that have grown (longer ones are refused), and words that are refused in certain crates.
+//! Refuses long functions, and certain words outside of certain crates.
 
 use std::path::{Path, PathBuf};
 
@@ -8,10 +8,10 @@ use syn::visit::Visit;
 
 use super::literals::is_for_tests;
 
-/// Longer functions are not read in one look; chosen: what fits a tall window.
+/// Most lines of a function. Chosen: what fits a tall window, and can be read in one look.
 const FUNCTION_LINES_MAX: usize = 70;
 
-/// Functions over 70 lines, outside of tests.
+/// Functions that are too long, except in tests.
 pub(super) fn long_functions(root: &Path, sources: &[PathBuf]) -> anyhow::Result<Vec<String>> {
     let mut violations = Vec::new();
     for path in sources {
@@ -63,7 +63,7 @@ impl<'ast> Visit<'ast> for LongFunctions {
     }
 }
 
-/// Lines with a refused word.
+/// Lines with refused words, and files without a module doc.
 pub(super) fn refused_words(root: &Path, sources: &[PathBuf]) -> anyhow::Result<Vec<String>> {
     let mut violations = Vec::new();
     for path in sources {
@@ -84,7 +84,7 @@ pub(super) fn refused_words(root: &Path, sources: &[PathBuf]) -> anyhow::Result<
 
 struct Rule {
     words: &'static [&'static str],
-    /// Parts of paths in which the words are allowed.
+    /// Parts of paths where the words are allowed.
     free: &'static [&'static str],
     reason: &'static str,
 }
@@ -102,7 +102,7 @@ const RULES: [Rule; 2] = [
     },
 ];
 
-/// Whether the line has the word by itself rather than as part of a longer one.
+/// Whether the line contains the word, and not only as the end of a longer one.
 fn contains_word(line: &str, word: &str) -> bool {
     line.match_indices(word).any(|(at, _)| !line[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_'))
 }

@@ -1,4 +1,4 @@
-//! A drive with known values, and its runs, with what real passes differ by.
+//! A twin: a simulated drive with known values, and its runs with the noise of real passes.
 
 use anyhow::Context as _;
 use likenew_calibration::{Base, MeasuredRun, Parameter};
@@ -17,8 +17,8 @@ use serde::Serialize;
 
 use crate::case_run::{ask, no_files};
 
-/// The drives that twins are drawn around, in turn: flash with and without a pseudo-SLC cache, and disks of each kind that the
-/// catalog has.
+/// The drives that twins are drawn around, in turn: flash with and without a pseudo-SLC cache, and each kind
+/// of disk of the catalog.
 const DRIVES: [&str; 10] = [
     "tiny-flash",
     "wd6400aaks",
@@ -32,26 +32,26 @@ const DRIVES: [&str; 10] = [
     "wd-scorpio-black-500gb",
 ];
 
-/// Flash drives are made smaller, with the same share of spare and of pseudo-SLC, so that a run of theirs is simulated often.
+/// Larger flash drives are scaled down to this, with the same shares of spare and pseudo-SLC, to save time.
 const FLASH_BYTES_MAX: u64 = 64 << 30;
 
-/// Half of the width of what a parameter is moved by, as a logarithm: a factor of two either way.
+/// Most that a parameter is moved by, as a logarithm: a factor of two either way.
 const MOVE_MAX: f64 = std::f64::consts::LN_2;
-/// Draws until values go together.
+/// Most draws until the values are consistent.
 const TRIES: usize = 200;
 
 /// A drive of the catalog with other values.
 pub(crate) struct Twin {
     pub(crate) seed: u64,
-    /// The drive that it was drawn around, and with which its calibration begins.
+    /// The drive that the twin was drawn around; its calibration begins there.
     pub(crate) base: Base,
-    /// Its own values at the keys of all parameters.
+    /// The twin's values of all parameters, by key.
     pub(crate) truth: Vec<(&'static str, f64)>,
     random: Xoshiro256PlusPlus,
 }
 
 impl Twin {
-    /// The twin of a seed; of any drive, unless one is named.
+    /// Draws the twin of a seed, around this drive or, if none is named, one of [`DRIVES`].
     pub(super) fn draw(seed: u64, drive: Option<&str>) -> anyhow::Result<Self> {
         let name = drive.unwrap_or(DRIVES[(seed % DRIVES.len() as u64) as usize]);
         let spec = Spec::parse(&format!("sim:{name}?state=new"))?;
@@ -77,7 +77,7 @@ impl Twin {
         self.base.model().source("mechanics.heads").is_some()
     }
 
-    /// Runs that a calibration is made from, and one that is held out.
+    /// The runs that a calibration is made from, and one that is held out.
     pub(super) fn measure(&self, noise: f64) -> anyhow::Result<(Vec<MeasuredRun>, Vec<MeasuredRun>)> {
         let mut random = self.random.clone();
         let mut run = |procedure: &str, seed: u64, options: toml::Table| {
@@ -108,7 +108,7 @@ impl Twin {
         Ok(self.base.open(&self.truth)?)
     }
 
-    /// Of one pass. A disk does a hundred I/Os in a second.
+    /// Time of one pass. It is longer for disks, which do about a hundred I/Os in a second.
     fn time(&self) -> Nanos {
         if self.is_disk() { Nanos::from_secs(2) } else { Nanos::from_millis(40) }
     }
@@ -146,9 +146,9 @@ fn table(options: &impl Serialize) -> anyhow::Result<toml::Table> {
     toml::Table::try_from(options).context("options are a table")
 }
 
-/// Every pass of a run as if all of its times were longer or shorter by a draw with this standard deviation.
+/// Makes all times of each pass longer or shorter by a draw with this standard deviation.
 ///
-/// The seeds change as well: on a real drive the same addresses lie elsewhere, so that a simulation meets other conflicts.
+/// The seeds change, too: on a real drive the same addresses lie elsewhere and meet other conflicts.
 fn disturb(evidence: &mut Evidence, deviation: f64, random: &mut Xoshiro256PlusPlus) {
     for segment in &mut evidence.segments {
         stretch(segment, (deviation * normal(random)).exp());

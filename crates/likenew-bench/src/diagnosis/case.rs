@@ -1,4 +1,4 @@
-//! One simulated drive with its causes, and the answer of `check`.
+//! One case: a simulated drive with known causes, and the answer of `check`.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -42,7 +42,7 @@ pub(super) struct ScoredEvidence {
     pub(super) cause: &'static str,
     pub(super) evidence_id: &'static str,
     pub(super) chance: f64,
-    /// What it counts for its cause.
+    /// Its weight for the cause, in bits.
     pub(super) bits: f64,
 }
 
@@ -55,18 +55,18 @@ pub(super) struct CaseResult {
     pub(super) stated: Vec<(String, f64)>,
     /// Every metric that was measured.
     pub(super) metrics: Vec<(Metric, f64)>,
-    /// The same of the drive when new.
+    /// The same metrics of the drive when new.
     pub(super) when_new: Vec<(Metric, f64)>,
     /// Whether something is slow without an explanation.
     pub(super) is_undecided: bool,
-    /// The sentences.
+    /// The sentences of the answer.
     pub(super) sentences: Vec<String>,
     /// Every piece of evidence of every cause, with the probability that it is present.
     pub(super) evidence_items: Vec<ScoredEvidence>,
 }
 
-/// Drives, and settings that put one cause at work on them, if they can have it. Each is more than half full,
-/// as drives in use are.
+/// Drives, and settings that each put one cause at work on a drive that can have it. All are more than half
+/// full, as drives in use are.
 const FLASH: [&str; 4] = ["tiny-flash", "tlc-sata-500gb", "crucial-m4-128gb", "qlc-nvme-1tb"];
 const DISKS: [&str; 3] = ["wd6400aaks", "disk-2tb", "seagate-momentus-5400.6"];
 const ON_FLASH: &[&str] = &[
@@ -96,8 +96,8 @@ const ON_DISKS: &[&str] = &[
     "readcache=4GiB",
     "array=4MB/s",
 ];
-/// Healthy drives, slow by design or not: the whole catalog in these states, unless a cause is at work then,
-/// and some more.
+/// Healthy drives, slow by design or not: the whole catalog in these states, except where a cause is at work,
+/// and [`HEALTHY`].
 const HEALTHY_STATES: [&str; 3] = ["", "?fill=0.5", "?state=used&fill=0.3"];
 const HEALTHY: &[&str] = &["qlc-nvme-1tb?fill=0.8", "tlc-sata-500gb?fill=0.8&age=10d"];
 const OTHERS: &[&str] = &[
@@ -146,12 +146,12 @@ pub(super) fn cases(seeds: u64, pairs: bool) -> anyhow::Result<Vec<Case>> {
     Ok(cases)
 }
 
-/// Whether no cause is at work on such a drive.
+/// Whether no cause is at work on this target.
 fn is_healthy(target: &str) -> bool {
     Case::new(&format!("sim:{target}"), 0).is_ok_and(|case| case.expected.is_empty())
 }
 
-/// The settings of both, each once.
+/// The settings of both, each key once.
 fn both_names(one: &str, other: &str) -> String {
     let mut settings: Vec<&str> = one.split('&').collect();
     for setting in other.split('&') {
@@ -176,7 +176,7 @@ impl Case {
         Ok(Self { target: target.to_owned(), seed, truth, expected, references: References::Simulated })
     }
 
-    /// Checks it against its simulated baseline, like `likenew`.
+    /// Checks the drive against its simulated baseline, like `likenew`.
     ///
     /// # Errors
     /// The drive cannot be opened, or the run ended early.
@@ -229,7 +229,7 @@ impl Case {
     }
 }
 
-/// Results of new drives, each measured once.
+/// Metrics of new drives, each measured once.
 #[derive(Default)]
 pub(super) struct SimulatedBaselines {
     cache: Mutex<BTreeMap<String, SimulatedBaseline>>,
@@ -262,7 +262,7 @@ impl SimulatedBaselines {
     }
 }
 
-/// The loss of the worst metric, in percent of earlier values.
+/// Loss of the metric that fell most, in percent of its earlier value.
 pub(super) fn loss_percent(now: &[(Metric, f64)], earlier: &[(Metric, f64)]) -> f64 {
     let shares = now
         .iter()

@@ -1,9 +1,9 @@
-//! Drawn drives in drawn situations of drawn strength: how well `check` finds causes on drives that nothing was
-//! set on.
+//! Measures how well `check` finds causes on randomly drawn drives and situations, to which nothing was
+//! fitted.
 //!
-//! Nothing here is chosen by what it shows: a drive, its data, one or two situations and their strengths come
-//! from the number of the case alone. How much a situation costs is measured, as the worst metric over that
-//! of the same drive with the same data without it, or when new if it has a situation whatever is drawn.
+//! A drive, its data, one or two situations and their strengths come from the number of the case alone. How
+//! much a situation costs is measured, as the fall of the worst metric. It is compared with the same drive
+//! and data without the situation, or with the new drive if a cause is always at work.
 
 use likenew_diagnosis::{CauseKind, by_name};
 use rand::seq::IndexedRandom as _;
@@ -53,7 +53,7 @@ pub(super) struct DrawnCase {
     situations: usize,
 }
 
-/// The cases of some drives, from the number of the first one: of each a healthy one and some sick ones.
+/// Draws the cases of `drives` drives from number `first` on: a healthy one and some sick ones of each.
 pub(super) fn draw(first: u64, drives: u64) -> Vec<DrawnCase> {
     (first..first + drives).flat_map(of_drive).collect()
 }
@@ -149,8 +149,8 @@ struct LossyCase<'a> {
     loss_percent: f64,
 }
 
-/// Right answers by loss, alone and in pairs, healthy drives, and how true stated probabilities are; first
-/// every case that is not right, with its loss.
+/// Every case that is not right, with its loss. Then right answers by loss, alone and in pairs, healthy
+/// drives called sick, and how often stated probabilities are right.
 pub(super) fn report(drawn: &[DrawnCase], answers: &[CaseResult]) -> String {
     let cases: Vec<LossyCase<'_>> = drawn
         .iter()
@@ -198,7 +198,7 @@ pub(super) fn report(drawn: &[DrawnCase], answers: &[CaseResult]) -> String {
     )
 }
 
-/// A case whose cause was not found: what it has lost, what is at work, and what was named.
+/// A line about a case that is not right: its loss, the causes at work, and those named.
 fn miss(lossy: &LossyCase<'_>) -> Option<String> {
     let LossyCase { case, answer, loss_percent, .. } = lossy;
     let is_right = match answer.causes.first() {
@@ -245,7 +245,7 @@ fn reliability(cases: &[LossyCase<'_>]) -> String {
     format!("{rows}Brier score {brier:.4} over {}\n", stated.len())
 }
 
-/// Whether a cause is named that is not at work, other than by design.
+/// Whether the cause named first is a fault that is not at work.
 fn is_false_alarm(case: &Case, answer: &CaseResult) -> bool {
     let top = answer.causes.first();
     top.is_some_and(|top| {
@@ -254,7 +254,7 @@ fn is_false_alarm(case: &Case, answer: &CaseResult) -> bool {
     })
 }
 
-/// What was named first, over some cases.
+/// Counts of cases by what was named first.
 #[derive(Default)]
 struct Counts {
     right: usize,

@@ -1,10 +1,10 @@
-//! Weights of evidence, fitted on drives of even seeds and reported on odd ones.
+//! Fits weights of evidence on drives of even seeds, and reports how they do on odd ones.
 //!
 //! A weight is log₂ P(evidence | cause at work) / P(evidence | not at work), once for evidence that is
-//! present and once for evidence that is absent. Both probabilities are shares of cases, drawn towards those
-//! of the weights set by hand by [`PRIOR_CASES`] cases: the mean of a beta distribution. A weight whose
-//! prior is 0 bits stays as it is, because such evidence is only reported if it is present. The same cases
-//! give the same weights.
+//! present and once for evidence that is absent. Both probabilities are shares of cases. The weights set by
+//! hand count as [`PRIOR_CASES`] more cases: the mean of a beta distribution. A weight whose prior is 0 bits
+//! stays as it is, because such evidence is only reported if it is present. The same cases give the same
+//! weights.
 
 use std::collections::BTreeMap;
 
@@ -13,8 +13,8 @@ use likenew_diagnosis::{ALL, Cause, Evidence};
 use super::case::{Case, CaseResult, ScoredEvidence};
 use crate::table::{row, table};
 
-/// Number of cases with the cause at work, and as many without, that the weights set by hand count for. Chosen: a fifth of
-/// a round of one seed, so that hand-set weights still show.
+/// The weights set by hand count as this many cases with the cause at work, and as many without. Chosen: a
+/// fifth of a round of one seed, so that hand-set weights still show.
 const PRIOR_CASES: f64 = 20.0;
 /// Most bits of one piece of evidence: as in `LogOdds` of the diagnosis.
 const BITS_MAX: f64 = 8.0;
@@ -31,7 +31,7 @@ struct Weight {
 }
 
 impl Weight {
-    /// Those of all causes.
+    /// The weights of all causes.
     fn all() -> Vec<Self> {
         let weights = |&cause: &&'static Cause| {
             cause.evidence.iter().map(move |evidence| {
@@ -49,7 +49,7 @@ struct TrainingCase<'a> {
     evidence_items: &'a [ScoredEvidence],
 }
 
-/// The result of the fit, by the seeds of the cases.
+/// Fits weights on cases of even seeds, and compares them with those set by hand on odd ones.
 pub(super) fn report(cases: &[Case], answers: &[CaseResult]) -> String {
     let half = |is_even: bool| -> Vec<TrainingCase<'_>> {
         let wanted = cases.iter().zip(answers).filter(|(case, _)| case.seed.is_multiple_of(2) == is_even);
@@ -95,8 +95,8 @@ fn fit(observations: &[TrainingCase<'_>]) -> Vec<Weight> {
     Weight::all().into_iter().map(fitted).collect()
 }
 
-/// Refines a weight by cases: how often the evidence was present, of how many, with the cause at work and
-/// without.
+/// Refines a weight by cases `with` and `without` the cause at work: how often the evidence was present, and
+/// of how many.
 fn refine(weight: Weight, with: (f64, f64), without: (f64, f64)) -> Weight {
     let (when_present, when_absent) = (weight.when_present.exp2(), weight.when_absent.exp2());
     // The two shares whose ratios are those of the weights set by hand.
@@ -111,7 +111,7 @@ fn refine(weight: Weight, with: (f64, f64), without: (f64, f64)) -> Weight {
     Weight { when_present: bits(with / without), when_absent: bits((1.0 - with) / (1.0 - without)), ..weight }
 }
 
-/// How well weights alone tell causes, each by itself.
+/// How well weights alone decide each cause.
 struct Score {
     /// Mean surprise of the truth, in bits per cause and case.
     surprise: f64,
@@ -197,7 +197,7 @@ mod tests {
             (same.when_present - by_hand.when_present).abs() < 1e-9
                 && (same.when_absent - by_hand.when_absent).abs() < 1e-9
         );
-        // Present in half of the cases with it, and in an eighth of those without.
+        // Present in half of the cases with the cause, and in an eighth of those without.
         let fitted = refine(by_hand, (50_000.0, 100_000.0), (12_500.0, 100_000.0));
         assert!((fitted.when_present - 2.0).abs() < 0.01, "{fitted:?}");
         assert!((fitted.when_absent - (0.5f64 / 0.875).log2()).abs() < 0.01, "{fitted:?}");

@@ -18,13 +18,13 @@ use crate::case_run::{ask, no_files, user_time};
 /// The noise on a drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Noise {
-    /// Another program uses it.
+    /// Another program uses the drive.
     Busy,
-    /// The same from another computer, so that no kernel counter shows it.
+    /// Another computer uses it, so that no kernel counter shows that.
     Unseen,
     /// Single I/Os take long.
     Outliers,
-    /// It is slow for a part of the time.
+    /// The drive is slow for a part of the time.
     Throttled,
 }
 
@@ -40,7 +40,7 @@ impl Noise {
         }
     }
 
-    /// As a setting of a target: enough to show, while the drive still does other work.
+    /// The noise as a setting of a target: enough to show, while the drive still does other work.
     pub(super) fn setting(self, family: Family) -> String {
         match (self, family) {
             (Self::Unseen, _) => format!("{}&facts=off", Self::Busy.setting(family)),
@@ -78,13 +78,13 @@ pub(super) struct Case {
     pub(super) seed: u64,
     pub(super) target: String,
     pub(super) family: Family,
-    /// In the order of the table.
+    /// One row for each property, in the order of the table.
     pub(super) rows: Vec<Row>,
     /// The findings, or why there are none.
     pub(super) findings: Result<Findings, String>,
     /// Bytes written over the capacity.
     pub(super) capacities_written: f64,
-    /// The same by the steps of tests, such as `fill: piece`, in the order in which they first wrote.
+    /// Capacities written by each step of a test, such as `fill: piece`, in order of their first writes.
     pub(super) written_by_step: Vec<(String, f64)>,
     /// User time of the thread.
     pub(super) cpu: Nanos,
@@ -137,7 +137,7 @@ impl Case {
     }
 }
 
-/// Capacities written by each step of a test that wrote: its segments' names without their numbers.
+/// Capacities written by each step that wrote. A step is the name of its segments without their numbers.
 fn written_by_step(segments: &[Segment], capacity: u64) -> Vec<(String, f64)> {
     let mut written: Vec<(String, f64)> = Vec::new();
     for segment in segments.iter().filter(|segment| segment.bytes(Op::Write) > 0) {
@@ -251,7 +251,7 @@ pub(super) const CLAIM_CONFIDENCE: f64 = 0.9;
 /// The mark of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mark {
-    /// The word, or the number within 10%.
+    /// The right word, or a number within 10%.
     Right,
     /// A number that is further off, or a wrong word without confidence.
     Off,
@@ -266,7 +266,7 @@ pub(super) enum Mark {
 }
 
 impl Mark {
-    /// Its name in lists.
+    /// The mark's name in lists.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Right => "right",

@@ -1,4 +1,4 @@
-//! The results of `model` for two simulated drives, beside published measurements of the real ones.
+//! Compares the results of `model` for two simulated drives with published measurements of the real ones.
 
 use anyhow::Context as _;
 use likenew_core::findings::{Findings, Row};
@@ -7,7 +7,7 @@ use likenew_sim::Spec;
 use crate::case_run::{ask, no_files};
 use crate::table::{mark, row, table};
 
-/// MiB/s of long requests, and milliseconds of a random request of 512 bytes.
+/// Metrics: throughput of long requests, and time of a random request of 512 bytes.
 const THROUGHPUT: &str = "throughput, MiB/s";
 const ACCESS: &str = "512 B, ms";
 

@@ -1,4 +1,4 @@
-//! The results as text: counts of right answers, what a wrong word was taken for, costs, and every answer that is wrong.
+//! The results of X-rays as text: right answers, confusions of words, costs, and every wrong answer.
 
 use likenew_core::findings::Answer;
 use likenew_core::quantity::{self, Latency, Rate, Size};
@@ -25,16 +25,16 @@ const GOALS: [(&str, &str); 8] = [
 /// Counts for one property, or for several.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Score {
-    /// Of the drives that have it and show it, those whose answer is right.
+    /// Right answers, of the drives that have the property and show it.
     pub(super) right: Share,
     imprecise: u32,
     undecided: u32,
     pub(super) wrongly_absent: u32,
-    /// Of all answers, on drives that have it and on those that do not.
+    /// Confident answers that are wrong, of all answers, whether or not the drive has the property.
     pub(super) false_claims: Share,
-    /// Of the intervals for drives that have it, those that contain the truth.
+    /// Intervals that contain the truth, of those for drives that have the property.
     pub(super) intervals: Share,
-    /// Sum of their widths over the truth's value.
+    /// Sum of the intervals' widths, each over the true value.
     widths: f64,
 }
 
@@ -120,7 +120,7 @@ fn goals(cases: &[Case]) -> String {
     )
 }
 
-/// Whether the interval is a point: a value with few possibilities is known or not.
+/// Whether the interval is a point, as for a value with few possibilities.
 fn is_exact(row: &Row) -> bool {
     matches!(row.answer.statement, StatedValue::Number { low, high, .. } if high - low <= 1e-9 * high.abs())
 }
@@ -296,7 +296,7 @@ pub(super) fn names_noise(case: &Case) -> bool {
         .is_ok_and(|findings| findings.answers.iter().any(|answer| answer.id == "disturbance"))
 }
 
-/// Truth beside answer of one drive, and why.
+/// Truth and answer for each property of one drive, with the evidence.
 pub(super) fn property_rows(case: &Case) -> String {
     let mut text = format!(
         "{} ({}): {:.3} capacities written, {:.2} s of CPU, {} on its clock\n",

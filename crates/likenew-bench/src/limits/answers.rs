@@ -1,4 +1,4 @@
-//! What an answer costs the drive, beside the fixed plans that people run today, and how often an X-ray is right.
+//! Measures what an answer costs the drive beside fixed plans, and how often an X-ray is right.
 
 use anyhow::Context as _;
 use likenew_core::drive::Drive as _;
@@ -16,20 +16,20 @@ use crate::target::Case;
 const DRIVES: [&str; 3] = ["intel-x25-e-32gb", "intel-x25-m-80gb", "crucial-m4-128gb"];
 /// How often ezFIO writes the drive in sequence, and then at random, before its first test (ezfio.py, 2023-09).
 const EZFIO_FILLS: u32 = 2;
-/// Requests that a SATA drive takes at once, of the 128 and 256 that ezFIO has under way.
+/// Requests that a SATA drive takes at once, of the 128 and 256 that ezFIO keeps in flight.
 const SATA_DEPTH: u32 = 32;
-/// What a mean is to be known to if the fixed plan has no interval.
+/// Precision of a mean, as a share, if the fixed plan has no interval.
 const PRECISION: f64 = 0.02;
 /// Goals as shares of the bytes of a fixed plan.
 const OF_CRYSTAL_DISK_MARK: f64 = 0.2;
 const OF_EZFIO: f64 = 0.01;
 const MIB: f64 = (1u64 << 20) as f64;
 
-/// What a procedure came to on one drive.
+/// What a procedure cost one drive.
 struct Effort {
     written: f64,
     seconds: f64,
-    /// Half of the widest 95% interval over its value, of the metrics of writes that it gives.
+    /// Half the widest 95% interval of its write metrics, over the metric's value.
     half_width: Option<f64>,
 }
 
@@ -108,7 +108,7 @@ fn open(drive: &str) -> anyhow::Result<likenew_sim::SimDrive> {
     Ok(spec.open(no_files)?)
 }
 
-/// `options` by the index of the drive.
+/// What a procedure cost each drive; `options` are by the index of the drive.
 fn efforts(procedure: &str, options: impl Fn(usize) -> String) -> anyhow::Result<Vec<Effort>> {
     DRIVES.iter().enumerate().map(|(index, drive)| effort(drive, procedure, &options(index))).collect()
 }
@@ -140,7 +140,7 @@ fn precondition(drive: &str) -> anyhow::Result<Effort> {
     Ok(Effort { written, seconds, half_width: None })
 }
 
-/// Of a bench's table: rows of writes with their intervals.
+/// Half the widest interval of the write rows in a bench's table, over the row's value.
 fn half_width(findings: &Findings) -> Option<f64> {
     let rows = findings.tables.get("results")?;
     let widths = rows.iter().filter(|row| row.get("op").is_some_and(|op| op == "write")).filter_map(|row| {
@@ -150,7 +150,7 @@ fn half_width(findings: &Findings) -> Option<f64> {
     widths.max_by(f64::total_cmp)
 }
 
-/// Properties with a goal of their own, and how often an answer about one is to be right, in percent.
+/// Properties with a goal of their own: how many answers are to be right, in percent.
 const PROPERTIES: [(&str, f64); 3] =
     [("write_buffer_bytes", 95.0), ("over_provisioning_percent", 95.0), ("parallelism", 95.0)];
 

@@ -1,5 +1,5 @@
-//! Likenew beside fio on devices: the cost of an I/O, with a bare ring in turns and every sample of likenew recorded, and agreement on a
-//! device with a latency of its own.
+//! Compares likenew with fio on devices: the cost of an I/O, in turns with a bare ring and every sample
+//! recorded, and agreement on a device with its own latency.
 
 use std::path::{Path, PathBuf};
 
@@ -94,7 +94,7 @@ pub(super) fn measure_agreement(options: &Options) -> anyhow::Result<()> {
     })
 }
 
-/// User time of a run that is over after its first I/Os, in nanoseconds.
+/// Fixed user time of a run, in nanoseconds: that of one that ends with its first I/Os.
 fn fixed_user_ns(drive: &mut dyn Drive, case: &Case) -> anyhow::Result<f64> {
     let ios = u64::from(case.depth * case.lanes);
     let runs = (0..FIXED_RUNS)
@@ -102,7 +102,7 @@ fn fixed_user_ns(drive: &mut dyn Drive, case: &Case) -> anyhow::Result<f64> {
     Ok(runs.sum::<anyhow::Result<f64>>()? / f64::from(FIXED_RUNS))
 }
 
-/// Runs whose fixed cost is counted together. Chosen: it is far below the steps of the system's count.
+/// Runs whose fixed cost is counted together. Chosen: one is far below the steps of the system's count.
 const FIXED_RUNS: u32 = 200;
 
 /// A number of one round.
@@ -111,7 +111,7 @@ type OfRound = fn(&Round) -> f64;
 /// One run of each, one after the other.
 struct Round {
     likenew: FioResult,
-    /// With one call into the kernel a batch, and with two.
+    /// Bare rings with one call into the kernel a batch, and with two.
     rings: [RingResult; 2],
     /// Plain, and with registered buffers and files.
     fios: [FioResult; 2],
@@ -148,7 +148,7 @@ fn better(rounds: &[Round], iops: [OfRound; 2]) -> usize {
     usize::from(second > first)
 }
 
-/// What a bare ring came to.
+/// The result of a bare ring.
 #[derive(Clone, Copy, Debug)]
 struct RingResult {
     iops: f64,

@@ -1,4 +1,4 @@
-//! The program as packages hold it: how it starts, how large it is, how long it writes a report; and how cost grows with work, as
+//! Measures the program as packages hold it (start, size, time of a report), and how cost grows with work:
 //! exponents of time and memory, 1 for linear and 0 for constant.
 
 use std::fs;
@@ -19,9 +19,9 @@ use crate::record::build_for_users;
 use crate::sim::open_scaled;
 use crate::table::middle;
 
-/// Linear, and what two runs of the same vary by.
+/// Linear, with a margin for what two equal runs vary by.
 const LINEAR: Goal = Goal::AtMost(1.1);
-/// Constant, and what two runs of the same vary by.
+/// Constant, with a margin for what two equal runs vary by.
 const CONSTANT: Goal = Goal::AtMost(0.05);
 const GIB: f64 = (1u64 << 30) as f64;
 const MIB: f64 = (1u64 << 20) as f64;
@@ -34,7 +34,7 @@ pub(super) fn measure(options: &Options) -> anyhow::Result<()> {
     histories(&program)
 }
 
-/// The run loop, every sample recorded.
+/// Growth of the run loop with the number of samples, every one recorded.
 fn samples(options: &Options) -> anyhow::Result<()> {
     let (mut times, mut memories) = (Vec::new(), Vec::new());
     for ios in [100_000u64, 1_000_000, 10_000_000, 100_000_000] {
@@ -53,7 +53,7 @@ fn samples(options: &Options) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Larger and larger drives, opened used.
+/// Growth of opening a used drive with its size.
 fn drives() -> anyhow::Result<()> {
     let (mut times, mut memories) = (Vec::new(), Vec::new());
     for scale in [1u64, 2, 4] {
@@ -69,7 +69,7 @@ fn drives() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// From the command to the page, of runs with more and more samples.
+/// Growth of a report with the samples of its run, from the command to the page.
 fn reports(program: &Path, options: &Options) -> anyhow::Result<()> {
     let (mut runs, mut pages, mut memories) = (Vec::new(), Vec::new(), Vec::new());
     for ios in [100_000u64, 1_000_000, 10_000_000] {
@@ -94,7 +94,7 @@ fn reports(program: &Path, options: &Options) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Bringing the history up to date, and listing it.
+/// Growth of updating and listing the history with the number of runs.
 fn histories(program: &Path) -> anyhow::Result<()> {
     let (mut updates, mut lists, mut memories) = (Vec::new(), Vec::new(), Vec::new());
     for runs in [100u32, 1_000, 10_000] {
@@ -113,7 +113,7 @@ fn histories(program: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Copies the only run until there are so many, each of another minute.
+/// Copies the only run until there are `runs`, each of another minute.
 fn copy_run(archive: &Path, runs: u32) -> anyhow::Result<()> {
     let first = fs::read_dir(archive)?
         .flatten()
@@ -140,7 +140,7 @@ fn in_units(points: &[(f64, f64)], unit: f64) -> Vec<(f64, f64)> {
     points.iter().map(|(work, cost)| (*work, cost / unit)).collect()
 }
 
-/// Prints by which power of the work the cost grows, between the two largest amounts, where fixed costs weigh least.
+/// Prints the power of the work by which cost grows at the two largest amounts, where fixed cost is least.
 fn print_growth(what: &str, points: &[(f64, f64)], goal: Goal, unit: &str) {
     let [.., (work, cost), (work_max, cost_max)] = points else { return };
     let exponent = (cost_max / cost).ln() / (work_max / work).ln();
@@ -148,7 +148,7 @@ fn print_growth(what: &str, points: &[(f64, f64)], goal: Goal, unit: &str) {
     print_row(what, &[exponent], "(exponent)", Some(goal), &format!("{} {unit}", costs.join(", ")));
 }
 
-/// Starts of one round: the system counts CPU time in steps.
+/// Starts of one round: many, because the system counts CPU time in steps.
 const STARTS: u32 = 50;
 /// Random reads of a simulated drive, every one kept.
 const PLAN: &str = r#"
@@ -211,7 +211,7 @@ fn likenew(program: &Path, folder: &Path) -> Command {
     command
 }
 
-/// Keeps a run of so many I/Os in the archive.
+/// Keeps a run of `ios` I/Os in the archive.
 fn make_run(program: &Path, folder: &Path, ios: u64, keeps_samples: bool) -> anyhow::Result<()> {
     let plan = folder.join("plan.toml");
     std::fs::write(&plan, PLAN.replace("COUNT", &ios.to_string()))?;

@@ -1,4 +1,4 @@
-//! Simulated drives: speed beside the memory of this machine, the largest drive, and many drives at once.
+//! Measures simulated drives: speed beside this machine's memory, the largest drive, and many drives at once.
 
 use std::time::Instant;
 
@@ -15,11 +15,11 @@ use crate::target::Case;
 
 const MILLION: f64 = 1e6;
 const GIB: f64 = (1u64 << 30) as f64;
-/// Blocks of each of 40 dies of the page map alone: of 80 GB and 1 TB, with the goals in million host writes a second.
+/// Page maps alone on 40 dies: size of the drive, blocks of a die, and goal in million host writes a second.
 const MAPS: [(&str, u32, f64); 2] = [("80 GB", 4096, 8.0), ("1 TB", 51_200, 4.0)];
 /// Drives that are aged at once.
 const DRIVES: usize = 100;
-/// A drive of 4 TB, as so many of the catalog's 80 GB.
+/// A drive of 4 TB is this many times the catalog's 80 GB.
 const LARGE: u64 = 50;
 
 pub(super) fn measure(options: &Options) -> anyhow::Result<()> {
@@ -65,7 +65,7 @@ fn beside_memory(pages_per_s: f64, updates: RandomUpdates) -> String {
     )
 }
 
-/// A drive of 4 TB is opened used once: it takes minutes.
+/// Opens a used drive of 4 TB, only once because it takes minutes.
 fn large_drive() -> anyhow::Result<()> {
     let before = case_run::memory_bytes("VmRSS:")?;
     let started = Instant::now();
@@ -80,7 +80,7 @@ fn large_drive() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Many drives are aged by one thread, and by one for each core.
+/// Ages many drives in one thread, and in one for each core.
 fn many_drives() -> anyhow::Result<()> {
     let cores = std::thread::available_parallelism()?.get();
     let alone = age_drives(1)?;

@@ -13,28 +13,29 @@ use likenew_sim::{SimDrive, Spec};
 
 use crate::case_run::{ask, no_files};
 
-/// Share from which on a drive is restored (goal of the project): of new, and of what the drive reaches when new and rewritten. What
-/// erased spare blocks give on the first day, no step that keeps data brings back.
+/// A drive is restored from this share on (goal of the project) of new, or of what it reaches when new and
+/// rewritten, if that is less. No step that keeps data brings back what erased spare blocks give on the first
+/// day.
 const RESTORED: f64 = 0.97;
 /// A drive that writes faster than this share of new has not fallen: there is nothing to restore.
 const FALLEN: f64 = 0.9;
-/// A check may write one part in so many of the drive, so that it does not restore what it measures.
+/// A check may write one part in this many of the drive, so that it does not restore what it measures.
 const CHECK_PART: u64 = 4;
-/// What a check may write at least, in bytes, and the steps of that.
+/// Least that a check may write, in bytes; its limit is a multiple of this.
 const CHECK_BYTES_MIN: u64 = CheckOptions::BYTES_LEAST;
-/// Idle time after a step. Chosen: longer than firmware waits before it collects.
+/// Idle time after a step. Chosen: longer than firmware waits before garbage collection.
 const IDLE: Nanos = Nanos::from_secs(10);
 
 /// What happened to a drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Use {
-    /// Its flash is out of order, which TRIM or rewriting undoes.
+    /// Its mapping is out of order, which TRIM or rewriting undoes.
     Fixable,
-    /// It is slow for a reason that no content of it changes.
+    /// It is slow for a reason that lies outside of its data.
     Unfixable,
 }
 
-/// Uses that leave a drive without free blocks; the first holds nothing but files, on the second many were deleted.
+/// Uses that leave a drive without free blocks: the first holds only files, on the second many were deleted.
 const FIXABLE: [&str; 2] = ["state=used&trim=off", "state=used&fill=0.95&deleted=0.4"];
 /// Situations with a cause outside of the mapping, and its name.
 const UNFIXABLE: [(&str, &str); 7] = [
@@ -48,7 +49,7 @@ const UNFIXABLE: [(&str, &str); 7] = [
 ];
 
 impl Use {
-    /// The drive after such a use; the seed chooses which. None if no such cause can be at work on it.
+    /// The target after such a use, chosen by the seed. `None` if no such cause can be at work on it.
     pub(super) fn target(self, drive: &str, seed: u64) -> Option<String> {
         match self {
             Self::Fixable => Some(format!("{drive}?{}", FIXABLE[(seed / 3) as usize % FIXABLE.len()])),
@@ -89,13 +90,13 @@ pub(super) struct WriteShare {
     pub(super) metric: Metric,
     pub(super) before: f64,
     pub(super) after: f64,
-    /// The same drive with the same files, when new and then rewritten.
+    /// What the same drive reaches with the same files, when new and then rewritten.
     pub(super) attainable: f64,
 }
 
 impl Case {
-    /// Checks the drive when new and as it is, and reconditions it. What is unfixable is rewritten whatever the check says: a step
-    /// that is not run claims nothing.
+    /// Checks the drive when new and as it is, and reconditions it. An unfixable drive is rewritten whatever
+    /// the check says, because a step that is not run claims nothing.
     ///
     /// # Errors
     /// The drive cannot be opened, or a run ended early.
@@ -160,12 +161,12 @@ impl Case {
         self.worst().is_some_and(|share| share.before < FALLEN)
     }
 
-    /// Whether what fell is back at what the drive can reach with its data.
+    /// Whether the worst metric is back at what the drive can reach with its data.
     pub(super) fn is_restored(&self) -> bool {
         self.worst().is_some_and(|share| share.after >= RESTORED * share.attainable.min(1.0))
     }
 
-    /// Whether it is back at what the drive reached on its first day.
+    /// Whether the worst metric is back at what the drive reached on its first day.
     pub(super) fn is_as_new(&self) -> bool {
         self.worst().is_some_and(|share| share.after >= RESTORED)
     }
@@ -204,8 +205,8 @@ fn checked(
     Ok(CheckMetrics::from_findings(&result.findings.with_context(|| spec.text.clone())?))
 }
 
-/// The second check of the drive when new with the same files, before which they were written once more, in address order: the best
-/// that a step which keeps data can leave. Deleted data is gone where the drive takes TRIM.
+/// Checks the drive when new, after the same files were written once more in address order: the best that a
+/// step which keeps data can reach. If the drive takes TRIM, deleted data is gone.
 fn check_rewritten(spec: &Spec, seed: u64, check_options: &CheckOptions) -> anyhow::Result<CheckMetrics> {
     let (name, _) = spec.text.split_once('?').unwrap_or((&spec.text, ""));
     let can_trim = spec.trim != Some(false) && spec.model(no_files)?.mechanism.can_trim();
@@ -214,7 +215,7 @@ fn check_rewritten(spec: &Spec, seed: u64, check_options: &CheckOptions) -> anyh
     let mut drive = rewritten.open(no_files)?;
     let bytes = (drive.geometry().capacity as f64 * share) as u64 >> 20 << 20;
     let fill = format!("files = 1\nfile_size = '{bytes}'\nblock = '1MiB'\ndepth = 1");
-    // What a check leaves behind is no part of what the use left.
+    // The effects of a first check must not count as those of the use.
     checked(&mut drive, &rewritten, seed, check_options)?;
     ask(&mut drive, "fill", seed, fill.parse()?)?.findings.with_context(|| rewritten.text.clone())?;
     let requirements = LaneRequirements { lanes: 1, depth: 1, length_max: 4096 };

@@ -1,4 +1,4 @@
-//! Speed of the page map without simulated time: random host writes under steady garbage collection, and a
+//! Measures the page map without simulated time: random host writes under steady garbage collection, and a
 //! fill.
 
 use std::time::Instant;
@@ -17,13 +17,13 @@ use crate::table::middle;
 /// Writes of a round.
 const WRITES: u32 = 4_000_000;
 const ROUNDS: usize = 5;
-/// Writes that are announced before one is made, as the write buffer of a drive does it.
+/// Number of writes between announcing one and making it, as in a drive's write buffer.
 const AHEAD: usize = 32;
-/// Blocks of each of 40 dies: drives of 1.2, 10, 80 GB and 1 TB, and what is asked of the latter two, in million host writes a
+/// Blocks of each of 40 dies, for drives of 1.2, 10, 80 GB and 1 TB, and goals in million host writes a
 /// second.
 const SIZES: [(u32, Option<f64>); 4] = [(64, None), (512, None), (4096, Some(8.0)), (51_200, Some(4.0))];
 
-/// Prints drives of several sizes, up to a number of user bytes.
+/// Prints the speed of drives of several sizes, up to `bytes_max` user bytes.
 pub(super) fn run(bytes_max: f64) -> anyhow::Result<()> {
     println!("The page map alone, 40 dies, blocks of 128 pages of 4 KiB, 7% spare");
     println!(
@@ -47,14 +47,14 @@ pub(super) fn run(bytes_max: f64) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What a page map alone came to.
+/// Results of a page map alone.
 pub(crate) struct BareLayer {
     pub(crate) fill_s: f64,
     /// Host writes a second in the steady state, in each round.
     pub(crate) writes_per_s: Vec<f64>,
     pub(crate) programs_per_write: f64,
     pub(crate) memory_bytes: f64,
-    /// Of a table as large as those of the map, in the same run.
+    /// Updates of a table as large as those of the map, in the same run.
     pub(crate) updates: RandomUpdates,
 }
 
@@ -63,7 +63,7 @@ pub(crate) fn user_pages(blocks_per_die: u32) -> u32 {
     (f64::from(40 * (blocks_per_die - 3)) * 128.0 * 0.93) as u32
 }
 
-/// 40 dies, 128 pages of 4 KiB a block.
+/// Measures a page map of 40 dies, with 128 pages of 4 KiB a block.
 ///
 /// # Errors
 /// The system does not say how much memory this process has.
@@ -115,7 +115,7 @@ pub(crate) fn measure(blocks_per_die: u32, rounds: usize) -> anyhow::Result<Bare
     let after = map.counts();
     let memory = case_run::memory_bytes("VmRSS:")? - memory_before;
     drop(map);
-    // As large as the two tables of the map together.
+    // A table as large as the two tables of the map together.
     let updates = RandomUpdates::measure(2 * user_pages as usize);
     Ok(BareLayer {
         fill_s: fill,
@@ -144,17 +144,17 @@ fn report(bare_layer: &BareLayer, user_pages: u32, goal: Option<f64>) {
     );
 }
 
-/// Updates of random entries of a table a second, each a plain load and store: what memory gives to a program.
+/// Random updates of a table a second, each a plain load and store: the limit that memory sets to a program.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RandomUpdates {
-    /// All is left to the processor.
+    /// Without a hint to the processor.
     pub(crate) plain: f64,
-    /// Each entry is asked for [`AHEAD`] updates before its own.
+    /// Each entry is prefetched [`AHEAD`] updates before its own.
     pub(crate) hinted: f64,
 }
 
 impl RandomUpdates {
-    /// Of a table of so many entries of 4 bytes, kept as a drive keeps its own.
+    /// Measures a table of `entries` entries of 4 bytes, kept as a drive keeps its own.
     pub(crate) fn measure(entries: usize) -> Self {
         let mut table = Table::<u32>::zeroed(entries);
         table.use_large_pages();

@@ -73,11 +73,11 @@ pub(crate) struct Replay {
     run_arguments: RunArguments,
 }
 
-/// A folder's file is as long as the addresses of the trace reach, up to this.
+/// Largest file in a folder. The file is as long as the addresses of the trace reach, up to this.
 const SPAN_OF_FOLDER: u64 = 8 << 30;
-/// And it is a multiple of this.
+/// The length of that file is a multiple of this.
 const SPAN_OF_FOLDER_STEP: u64 = 1 << 20;
-/// Total of pauses from which a replay on a real drive mentions them. Chosen: ten minutes of waiting.
+/// Total of pauses above which a replay on a real drive mentions them. Chosen: ten minutes of waiting.
 const PAUSES_LONG: Nanos = Nanos::from_secs(600);
 
 impl Command for Replay {

@@ -1,4 +1,4 @@
-//! `likenew check`, and what it says has changed since the last check.
+//! `likenew check`, and its reports for `--changes` and monitoring plugins.
 
 mod upgrade;
 
@@ -90,7 +90,7 @@ pub(crate) struct Check {
 
 /// Most bytes to read of the user's files.
 const SAMPLE: u64 = 64 << 20;
-/// Time limit of scanning them. Chosen: shorter than the check itself.
+/// Time limit for scanning these files. Chosen: shorter than the check itself.
 const SCAN_TIME: Nanos = Nanos::from_secs(20);
 
 impl Command for Check {
@@ -111,7 +111,7 @@ impl Check {
         CheckOptions { bytes: self.bytes, thorough: self.thorough, ..CheckOptions::default() }
     }
 
-    /// Read-only targets are only read, so nothing is refused here except a target that cannot be queried.
+    /// Runs the check. A target that may not be written is only read, so only one that cannot be queried is refused.
     fn check(self) -> Result<Exit> {
         self.openmetrics.as_deref().map_or(Ok(()), history::check_metrics_file)?;
         let reserve = self.run_arguments.execution.reserve;
@@ -129,7 +129,7 @@ impl Check {
         }
         let request = Request {
             prints_plan: self.plan,
-            // How many drives a machine has does not decide what the JSON of all is.
+            // With --all, JSON is a list even if the machine has only one drive.
             is_list: self.all,
             on_failure: OnFailure::LeaveOut,
             is_silent: self.changes || self.nagios,
@@ -163,7 +163,7 @@ impl Check {
     }
 }
 
-/// A folder in which nothing can be written is read, in its largest file; everything else is checked as it is.
+/// Replaces a folder that cannot be written by its largest file, which is only read. Other targets stay as they are.
 fn readable(typed: &str, limits: &CheckOptions, reserve: Option<u64>) -> String {
     let folder = Path::new(typed);
     let Ok(PathKind::Folder { space, .. }) = examine(folder, reserve) else { return typed.to_owned() };
@@ -173,14 +173,14 @@ fn readable(typed: &str, limits: &CheckOptions, reserve: Option<u64>) -> String 
     file.to_string_lossy().into_owned()
 }
 
-/// Whether the files that a check needs may be written to a folder and fit there.
+/// Refuses a folder that may not be written, or that the files of a check do not fit into.
 fn can_write(folder: &str, space: &Space, limits: &CheckOptions) -> Result<()> {
     enough_bytes(folder, limits)?;
-    // The half of what may be filled is written.
+    // A check writes half of the space that it may fill.
     Ok(space.check(CheckOptions::AREA_LEAST * 2, Path::new(folder))?)
 }
 
-/// Whether so many bytes may be written that a check of a folder shows something.
+/// Refuses a write limit that is too small for the check of a folder to show anything.
 pub(super) fn enough_bytes(folder: &str, limits: &CheckOptions) -> Result<()> {
     const LEAST: u64 = CheckOptions::BYTES_LEAST;
     match limits.budget() {
@@ -189,7 +189,7 @@ pub(super) fn enough_bytes(folder: &str, limits: &CheckOptions) -> Result<()> {
     }
 }
 
-/// The drives at the bottom, by their device names.
+/// Device paths of all drives of this machine, without layers such as RAID above them.
 fn drives() -> Result<Vec<String>> {
     let devices = list()?;
     let drives: Vec<String> =
@@ -200,7 +200,7 @@ fn drives() -> Result<Vec<String>> {
     Ok(drives)
 }
 
-/// The plan with its references; `None` if the user stopped it.
+/// Makes the plan with its references; `None` if the user stopped that.
 fn plan(command: &Check, target: &Target) -> Result<Option<Plan>> {
     let Target { typed, resolved: target, .. } = target;
     let printed = target.printed();
@@ -216,7 +216,7 @@ fn plan(command: &Check, target: &Target) -> Result<Option<Plan>> {
         (check.from_outputs, check.measured) = (true, printed.measured.clone());
     }
     if !command.upgrade.is_empty() && command.recording.is_none() {
-        // Applications write one part more, as large as the others.
+        // Applications write one more part of the same size.
         check.bytes = Some(check.budget() / (CheckOptions::PARTS + 1) * CheckOptions::PARTS);
     }
     if let ResolvedTarget::Simulated(spec) = target {
@@ -224,7 +224,7 @@ fn plan(command: &Check, target: &Target) -> Result<Option<Plan>> {
         check.free = (!free.is_empty()).then(|| Region::bytes(free));
     }
     if target.is_folder() {
-        // Its file has to fit.
+        // The test file has to fit into the folder.
         let area = check.area(target.usable_bytes()?);
         check.bytes = Some(area * CheckOptions::PARTS);
     }
@@ -244,13 +244,13 @@ fn plan(command: &Check, target: &Target) -> Result<Option<Plan>> {
     Ok(Some(Plan::new("check", Some(typed.clone()), seed, options(&check))))
 }
 
-/// Most drives of a model that one is compared with: more say no more.
+/// Most other drives of a model to compare one with; more would not change the result.
 const PEERS_MOST: usize = 500;
 
-/// What other drives of this model reach, by a history that the user names. That it cannot be read does not keep a drive from
-/// being checked.
+/// Speeds of other drives of this model, from a history that the user named. A history that cannot
+/// be read does not stop the check.
 fn peers(command: &Check, target: &ResolvedTarget, check: &CheckOptions) -> Result<Vec<PeersOption>> {
-    // Facts take a while.
+    // Reading facts takes a while.
     let known = if command.place.is_named() { target.facts() } else { None };
     let Some(known) = known else { return Ok(Vec::new()) };
     let Some(signature) = DriveSignature::new(&known.identity, Some(&known.facts)) else {
@@ -280,7 +280,7 @@ fn peers(command: &Check, target: &ResolvedTarget, check: &CheckOptions) -> Resu
     Ok(peers)
 }
 
-/// The user's files; `None` if the user stopped the scan.
+/// A scan of the user's files; `None` if the user stopped it.
 fn files(command: &Check) -> Result<Option<FileScan>> {
     let request = ScanRequest {
         folders: command.files.clone(),
@@ -292,12 +292,13 @@ fn files(command: &Check) -> Result<Option<FileScan>> {
     scan_folders(&request, command.run_arguments.execution.wait_for_drive)
 }
 
-/// The exit codes of a plugin (Monitoring Plugins Development Guidelines), which mean something else by themselves: 2 and 3.
+/// Exit codes 2 and 3 of a plugin (Monitoring Plugins Development Guidelines). Elsewhere, these
+/// codes mean what their names say.
 const NAGIOS_CRITICAL: Exit = Exit::Usage;
 const NAGIOS_UNKNOWN: Exit = Exit::Refused;
 
-/// Prints a line for each drive that was checked since this date, those with a problem first, and one for each that could not be.
-/// The history knows nothing of what lies on no single drive; the `exit` of the checks does.
+/// Prints a line for each drive that was checked since this date, problems first, and a line for
+/// each failed check. The history has no targets on several drives, so `exit` covers those.
 fn report_to_nagios(history: &mut History, since: &str, attempts: &[Attempt], exit: Exit) -> Result<Exit> {
     let (mut lines, mut end) = (Vec::new(), Exit::Fine);
     for (drive, mut checks) in checked_since(history, since)? {
@@ -330,8 +331,8 @@ fn report_to_nagios(history: &mut History, since: &str, attempts: &[Attempt], ex
     Ok(end)
 }
 
-/// The drives of this archive that were checked since a date, each with its checks. The history of a laboratory has drives of other
-/// machines.
+/// Drives of this archive that were checked since a date, each with its checks. A shared history
+/// also has drives of other machines.
 fn checked_since(history: &mut History, since: &str) -> Result<Vec<(DriveRow, Vec<KeptCheck>)>> {
     let mut checked = Vec::new();
     for row in history.drives(Page { offset: 0, rows: u32::MAX })? {
@@ -346,8 +347,8 @@ fn checked_since(history: &mut History, since: &str) -> Result<Vec<(DriveRow, Ve
     Ok(checked)
 }
 
-/// Prints a line for each drive that was checked since this date and is not as it was before. The exit code says whether one
-/// got worse; a problem that was there before is no news.
+/// Prints a line for each drive that was checked since this date and has changed. The exit code is
+/// a problem only if a drive got worse; an old problem does not count.
 fn report_changes(history: &mut History, since: &str, exit: Exit) -> Result<Exit> {
     let mut end = if exit == Exit::Problem { Exit::Fine } else { exit };
     for (row, checks) in checked_since(history, since)? {
@@ -370,7 +371,7 @@ struct News {
     is_worse: bool,
 }
 
-/// Compares a drive after its latest check with the same before it.
+/// Compares a drive's history with the same history before its latest check.
 fn news(drive: &DriveHistory) -> News {
     let mut news = News::default();
     let Some((latest, earlier)) = drive.checks.split_last() else { return news };
@@ -399,7 +400,7 @@ fn news(drive: &DriveHistory) -> News {
     news
 }
 
-/// The last change of a metric, if it had fewer before.
+/// The last change of a metric, if the latest check added one.
 fn new_change<'a>(now: &'a MetricHistory, before: Option<&MetricHistory>) -> Option<&'a Change> {
     let known = before.map_or(0, |before| before.changes.len());
     now.changes.last().filter(|_| now.changes.len() > known)

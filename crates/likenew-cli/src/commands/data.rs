@@ -1,4 +1,4 @@
-//! `likenew data`: speed with data that compresses, and how far the files of a folder do.
+//! `likenew data`: speed with compressible data, and how far the user's files compress.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -50,7 +50,7 @@ pub(crate) struct Files {
 
 const FILES: &str = "Your files";
 
-/// A smaller sample says nothing, and a larger one than the maximum takes too long.
+/// Limits of --sample: a smaller sample says nothing, and a larger one takes too long.
 const SAMPLE_MIN: u64 = 1 << 20;
 const SAMPLE_MAX: u64 = 64 << 30;
 
@@ -65,7 +65,7 @@ impl Command for Data {
 }
 
 impl Data {
-    /// The plan; `None` if the user stopped the scan of files.
+    /// Makes the plan; `None` if the user stopped the scan of files.
     fn plan(&self, target: &ResolvedTarget) -> Result<Option<Plan>> {
         let (read, write) = self.measured.more.rated.or_own(target)?;
         let mut options = self.measured.options(target)?;
@@ -99,7 +99,7 @@ impl Data {
     }
 }
 
-/// The contents of these folders; `None` if the user stopped the scan. Their drives are locked.
+/// Locks the drives below these folders and scans their files; `None` if the user stopped that.
 pub(super) fn scan_folders(request: &ScanRequest, wait: bool) -> Result<Option<FileScan>> {
     interrupt::listen()?;
     let folders: Vec<&Path> = request.folders.iter().map(PathBuf::as_path).collect();
@@ -129,7 +129,7 @@ fn progress_text(progress: &Progress) -> String {
     wording::scan_progress(files, bytes, sample_bytes.map(|total| (sampled_bytes, total)))
 }
 
-/// Names are only for the user at the terminal; neither plan nor report keeps them.
+/// Prints which files could not be read. Neither plan nor report keeps their names.
 fn name_unreadable(refusals: &Refusals) {
     for (path, kind) in &refusals.examples {
         crate::console::note(wording::unreadable_file(path, kind));

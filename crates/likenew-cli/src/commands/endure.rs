@@ -164,7 +164,7 @@ impl Endure {
         self.rwmixread.map_or_else(|| self.op.clone(), |mix| vec![mix])
     }
 
-    /// The span: from the command line, or all that may be used.
+    /// The span from the command line, or all that may be used.
     fn span(&self, target: &ResolvedTarget) -> Result<u64> {
         let usable = target.usable_bytes()?;
         Ok(match self.span {
@@ -174,7 +174,7 @@ impl Endure {
     }
 }
 
-/// A flag that does not apply to the test is refused, because ignoring it would go unnoticed.
+/// Refuses a flag that does not apply to the test, because ignoring it would go unnoticed.
 fn refuse_foreign(flags: &[(&str, bool)], reason: fn(&str) -> String) -> Result<()> {
     match flags.iter().find(|(_, is_given)| *is_given) {
         Some((name, _)) => Err(Failure::Usage(reason(name))),

@@ -66,7 +66,7 @@ impl Command for Facts {
         };
         let printed = from.read()?;
         let access = printed.as_ref().map_or(Access::Facts { of_all: all }, Access::Printed);
-        // Every drive has no name that could be typed.
+        // With --all, there is no target to name.
         let typed = target.clone().unwrap_or_default();
         if !plan {
             smartctl.apply(std::slice::from_ref(&typed))?;
@@ -99,13 +99,13 @@ pub(crate) struct FromOutputs {
 }
 
 impl FromOutputs {
-    /// Reads them, if there are any.
+    /// Reads these outputs, if any were given.
     pub(crate) fn read(&self) -> Result<Option<PrintedFacts>> {
         (!self.from.is_empty()).then(|| PrintedFacts::read(&self.from)).transpose()
     }
 }
 
-/// Writes what is known of a target as a file that this command can read.
+/// Writes the facts of a target to a file that `--from` can read.
 fn write_bundle(access: Access<'_>, typed: &str, run_arguments: &RunArguments, path: &Path) -> Result<()> {
     let resolved = access.resolve(typed, &run_arguments.execution)?;
     let known = resolved.facts().ok_or_else(|| Failure::Usage(wording::no_facts_to_bundle(typed)))?;
@@ -179,7 +179,7 @@ fn text(drives: &DriveList) -> String {
     text
 }
 
-/// A simulated drive, wrapped below its description.
+/// The row of a simulated drive, with its description wrapped.
 fn simulated_row(drive: &SimulatedDriveRow) -> String {
     /// Longer lines are hard to read, and shorter ones leave no room for a description.
     const WIDTHS: std::ops::RangeInclusive<usize> = 80..=100;

@@ -1,4 +1,4 @@
-//! `likenew history`: drives over time, from the index of all runs; and that index, for other commands.
+//! `likenew history`: drives over time, from the index of all runs. Other commands open that index here.
 
 use std::fmt::Write as _;
 use std::fs::Permissions;
@@ -62,9 +62,9 @@ pub(crate) struct HistoryPlace {
     history: Option<String>,
 }
 
-/// Drives that `--details` and JSON list: all.
+/// The page of drives for `--details`, JSON and HTML: all.
 const ALL: Page = Page { offset: 0, rows: u32::MAX };
-/// Drives on the first screen: with headings, changes and the lines below them they fit 24 lines.
+/// Drives on the first screen. With headings, changes and the lines below them, they fit 24 lines.
 const DRIVES_ON_SCREEN: u32 = 9;
 
 impl Command for History {
@@ -94,7 +94,7 @@ impl Command for History {
 }
 
 impl History {
-    /// Writes the page, and says whether that is all that was asked for.
+    /// Writes the page of `--html`, if asked for. Returns whether nothing else was asked for.
     fn write_page(
         &self,
         drives: &[DriveHistory],
@@ -134,7 +134,7 @@ fn show_all(command: &History, history: &mut Index) -> Result<Exit> {
     Ok(Exit::Fine)
 }
 
-/// All drives among others of their models, or one.
+/// Compares all drives, or one, with others of their models.
 fn show_peers(command: &History, history: &mut Index) -> Result<Exit> {
     let typed = command.drive.as_deref();
     let chosen = typed.map(|typed| find(history, typed)).transpose()?;
@@ -153,7 +153,7 @@ fn show_peers(command: &History, history: &mut Index) -> Result<Exit> {
     Ok(if compared.iter().any(|peers| peers.slowest().is_some()) { Exit::Problem } else { Exit::Fine })
 }
 
-/// The slow ones first, each with its slowest metric; with `details` every drive with all of its metrics.
+/// Lists slow drives first, each with its slowest metric. With `details`, lists every drive with all its metrics.
 fn peers_screen(compared: &[Peers<'_>], details: bool) -> String {
     let mut sorted: Vec<&Peers<'_>> = compared.iter().collect();
     sorted.sort_by(|one, other| {
@@ -202,7 +202,7 @@ fn read(history: &mut Index, drive: DriveRow) -> Result<DriveHistory> {
     Ok(DriveHistory::new(drive, checks))
 }
 
-/// Lines of a screen, and its columns.
+/// Lines and columns of a screen.
 const LINES: usize = 24;
 const WIDTH: usize = 80;
 /// Characters of the column of drives; longer names are cut.
@@ -212,7 +212,7 @@ const METRIC_WIDTH: usize = 11;
 /// Characters of a date.
 const DATE_WIDTH: usize = 10;
 
-/// All drives, one line each, and a line for what changed.
+/// A line for each drive, and another for what changed.
 fn drives_screen(drives: &[DriveHistory], total: usize, damaged: &[DamagedRun], details: bool) -> String {
     let mut text = String::new();
     if !drives.is_empty() {
@@ -263,7 +263,7 @@ fn drive_screen(drive: &DriveHistory, typed: &str, details: bool) -> String {
         row(if line == 1 { wording::DATE_HEADING } else { "" }, cells)
     });
     let baseline = row("100% is", drive.metrics.iter().map(|metric| wording::baseline_cell(metric) + " "));
-    // Two headings, the baseline, an empty line and the last line.
+    // Five lines are taken: two headings, the baseline, an empty line and the last line.
     let room = if details { usize::MAX } else { LINES.saturating_sub(head.lines().count() + 5) };
     let first = drive.checks.len().saturating_sub(room);
     let rows = (first..drive.checks.len()).map(|at| {
@@ -296,17 +296,17 @@ fn cut(text: &str, width: usize) -> String {
     text.chars().take(width - 1).chain(['…']).collect()
 }
 
-/// The environment variable that says where it is.
+/// Environment variable that says where the index is.
 const VARIABLE: &str = "LIKENEW_HISTORY";
 
 impl HistoryPlace {
-    /// What the user or the environment names.
+    /// The place that the user or the environment names.
     fn named(&self) -> Option<String> {
         let variable = || std::env::var(VARIABLE).ok().filter(|text| !text.is_empty());
         self.history.clone().or_else(variable)
     }
 
-    /// Whether it is another than the one beside the runs.
+    /// Whether a place is named, so that the index need not be the one beside the runs.
     pub(crate) fn is_named(&self) -> bool {
         self.named().is_some()
     }
@@ -317,7 +317,7 @@ pub(crate) fn open(place: &HistoryPlace, archive: &Archive) -> Result<Index> {
     Ok(kept_runs(place, archive.root().to_owned())?.open()?)
 }
 
-/// Brings a history up to date, or says that this user only reads it.
+/// Adds new runs to a history, or says that this user may only read it.
 pub(crate) fn update(history: &mut Index) -> Result<()> {
     if history.update()?.is_refused {
         crate::console::note(wording::RUNS_NOT_ADDED);
@@ -334,7 +334,7 @@ pub(crate) fn kept_runs(place: &HistoryPlace, archive: PathBuf) -> Result<KeptRu
     Ok(KeptRuns { archive, location, machine: likenew_real::facts::machine_name() })
 }
 
-/// The drives that a user may mean: by key, or by target as it was named or as the system names it.
+/// Drives that the user may mean: by key, by target as it was typed, or by the target's canonical path.
 pub(crate) fn find(history: &mut Index, typed: &str) -> Result<Vec<DriveRow>> {
     let rows = history.find(typed)?;
     if let (true, Ok(path)) = (rows.is_empty(), std::fs::canonicalize(typed)) {
@@ -355,9 +355,9 @@ impl From<HistoryError> for Failure {
     }
 }
 
-/// node_exporter reads files with this ending, and so never one that is not finished.
+/// Ending of the files that node_exporter reads. An unfinished file has another one.
 const ENDING: &str = "prom";
-/// Its user reads the file, and only its owner replaces it.
+/// The user of node_exporter may read the file, and only its owner may replace it.
 const MODE: u32 = 0o644;
 
 /// Refuses a file that node_exporter would not read, before anything is measured.
@@ -371,8 +371,8 @@ pub(super) fn check_metrics_file(path: &Path) -> Result<()> {
     output::check_file(path)
 }
 
-/// Writes the metrics of all drives, and what became of these attempts to check one, to a file, which is always whole, or to
-/// standard output with `-`.
+/// Writes the metrics of all drives and the results of these attempts, to a file that is always
+/// whole, or to standard output for `-`.
 ///
 /// # Errors
 /// The history cannot be read, or the file cannot be written.

@@ -1,5 +1,4 @@
-//! `likenew import`: runs of other machines, measurements of fio, and traces of other programs, of which it says what
-//! they hold.
+//! `likenew import`: keeps runs of other machines and results of fio, and shows or converts traces.
 
 pub(super) mod fio;
 
@@ -124,7 +123,7 @@ fn survey_and_convert(command: &ImportTrace, bar: &ProgressBar) -> Result<Import
     let out = command.to.as_deref().map(|path| TraceOutput::create(path, &trace)).transpose()?;
     let survey = read_to_end(&mut trace, &display_name(&command.file), out).inspect_err(|_| {
         if let Some(path) = &command.to {
-            // An incomplete file of this process; an error in removing it would only hide the first one.
+            // The file is incomplete and our own; an error in removing it would only hide the first one.
             let _ = std::fs::remove_file(path);
         }
     })?;
@@ -147,7 +146,7 @@ fn open(command: &ImportTrace, bar: &ProgressBar) -> Result<Trace> {
     let name = display_name(&command.file);
     let is_stdin = command.file == Path::new("-");
     let file = if is_stdin {
-        // Not through its buffer, of which nobody can wait for what comes.
+        // Bypasses the buffer of standard input, because waiting for data does not work through it.
         io::stdin().as_fd().try_clone_to_owned().map(File::from).map_err(InputError::from)
     } else {
         likenew_trace::file(&command.file)
@@ -203,7 +202,7 @@ enum Writer {
 }
 
 impl TraceOutput {
-    /// Creates the file of `--to`, whose name gives the format.
+    /// Creates the file of `--to`; its name gives the format.
     fn create(path: &Path, trace: &Trace) -> Result<Self> {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let ends = |ending: &str| name.ends_with(ending);
@@ -233,7 +232,7 @@ impl TraceOutput {
         put.with_context(|| wording::could_not_write(&self.path)).map_err(Failure::Other)
     }
 
-    /// Closes the file; the header of the trace is complete by now.
+    /// Closes the file. Only now does the trace's header say how many events were lost.
     fn finish(self, head: Option<&TraceHead>) -> Result<()> {
         let finished = match self.writer {
             Writer::Own(mut writer) => {
@@ -337,7 +336,7 @@ fn applications(survey: &Survey) -> Vec<Vec<String>> {
     std::iter::once(head).chain(rows).collect()
 }
 
-/// Columns: the first to the left, the others to the right.
+/// Aligns columns: the first to the left, the others to the right.
 fn align_columns(rows: &[Vec<String>]) -> Vec<String> {
     let count = |text: &String| text.chars().count();
     let columns = rows.first().map_or(0, Vec::len);

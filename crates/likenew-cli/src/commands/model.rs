@@ -1,4 +1,4 @@
-//! `likenew model`, with the rated speeds that it is compared with.
+//! `likenew model`, and the rated speeds to compare it with.
 
 use clap::Args;
 use likenew_procedures::model::ModelOptions;

@@ -1,4 +1,4 @@
-//! `likenew recondition`.
+//! `likenew recondition`: its options and its plan.
 
 use std::path::PathBuf;
 
@@ -114,7 +114,7 @@ impl Command for Recondition {
     }
 }
 
-/// The plan; `None` if the user stopped it.
+/// Makes the plan; `None` if the user stopped that.
 fn plan(command: &Recondition, target: &ResolvedTarget) -> Result<Option<Plan>> {
     let mut check = CheckOptions { bytes: command.bytes, ..CheckOptions::default() };
     if target.is_folder() && !command.dry_run && command.step.is_none() {
@@ -153,8 +153,8 @@ fn plan(command: &Recondition, target: &ResolvedTarget) -> Result<Option<Plan>> 
     Ok(Some(Plan::new(NAME, target, seed, options(&settings))))
 }
 
-/// Limits a check to this space: to a whole part of it if that shows enough, so that files of that length
-/// fill it.
+/// Limits a check to this space. If large enough, its area is an even part of the space, so that
+/// files of that length fill it.
 fn in_scope(check: &mut CheckOptions, space: u64) {
     let most = check.area(u64::MAX).max(STEP).min(space);
     let whole = |bytes: u64| bytes - bytes % STEP;

@@ -1,4 +1,4 @@
-//! `likenew record TARGET --out FILE`.
+//! `likenew record`: records the I/O of all programs on drives as traces.
 
 mod findings;
 mod trace_file;
@@ -67,7 +67,7 @@ impl Command for Record {
         print_start(&self, &drives, &paths, &recording);
         let stopped = follow(&mut recording, &mut files, &self);
         let elapsed = recording.elapsed();
-        // Records up to a failure are kept: the files are finished first.
+        // The files are finished even after a failure, so that the records up to it are kept.
         let ended = match stopped {
             Ok(stopped) => {
                 recording.finish(&mut files).map(|counts| (stopped, counts)).map_err(Failure::from)
@@ -130,7 +130,7 @@ fn create(paths: &[PathBuf], drives: &[RecordedDrive]) -> Result<Vec<TraceFile>>
         |path: &Path| path.parent().filter(|parent| !parent.as_os_str().is_empty()).map(Path::to_owned);
     let mut files = Vec::new();
     for (path, drive) in paths.iter().zip(drives) {
-        // A folder without a drive, such as one in memory, shares none.
+        // A folder without a drive, such as one in memory, is on no recorded drive.
         let below =
             RecordedDrive::drives_of(&folder(path).unwrap_or_else(|| PathBuf::from("."))).unwrap_or_default();
         let on_recorded = below.iter().any(|below| drives.iter().any(|drive| drive.shares_disk_with(below)));
@@ -248,7 +248,7 @@ fn document(
     Document::new(plan, drive.identity.clone(), findings, instrument, counts.ios.own_bytes, elapsed)
 }
 
-/// Drawn on standard error, if that is a terminal.
+/// The progress line, drawn on standard error if that is a terminal.
 struct Meter {
     line: ProgressBar,
     last_draw: Nanos,

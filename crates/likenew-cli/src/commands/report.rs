@@ -1,4 +1,4 @@
-//! `likenew report`, `compare`, `judge` and `export`: kept runs, by what a user calls them.
+//! `likenew report`, `compare`, `judge` and `export`: the commands on kept runs.
 
 use std::fs::{self, FileType};
 use std::io;
@@ -76,7 +76,7 @@ fn member(path: &Path) -> Result<Member> {
     Ok(kept_report(record)?.into_member())
 }
 
-/// Lists the runs.
+/// Prints the folder of each kept run, and why one cannot be read.
 fn list(archive: &Archive) -> Result<Exit> {
     let entries = archive.list().map_err(anyhow::Error::new)?;
     if entries.is_empty() {
@@ -150,12 +150,12 @@ impl Command for Compare {
 enum NamedRun {
     /// A run folder.
     Kept(PathBuf),
-    /// A file, or a folder of files, with a result of fio, or of another program, and its name.
+    /// A result of fio or of another program, and the name of its file or folder.
     OfFio(Box<likenew_fio::Import>, Option<String>),
 }
 
 impl NamedRun {
-    /// Nothing of what fio measured.
+    /// The report of a run folder; `None` for a result of fio.
     fn kept_report(&self) -> Option<Result<RunReport>> {
         let Self::Kept(path) = self else { return None };
         let report = || {
@@ -169,7 +169,7 @@ impl NamedRun {
     }
 }
 
-/// As a run of this plan, if fio ran its jobs.
+/// Makes a report of a result of fio: as a run of this plan, if fio ran its jobs.
 fn fio_report(imported: likenew_fio::Import, plan: Option<&Plan>) -> Result<RunReport> {
     match plan.map(|plan| fio::report(imported.clone(), Some(plan.clone()))) {
         Some(Ok(report)) => Ok(report),
@@ -177,7 +177,7 @@ fn fio_report(imported: likenew_fio::Import, plan: Option<&Plan>) -> Result<RunR
     }
 }
 
-/// A run folder, a name in the archive, a result of fio, or the last check of a drive.
+/// Finds a run by its folder or name, a result of fio, or the last check of a drive.
 fn find(command: &Compare, archive: &Archive, named: &str) -> Result<NamedRun> {
     let path = folder(archive, Path::new(named));
     if path.join("plan.toml").exists() {
@@ -260,7 +260,7 @@ impl Command for Export {
             return self.export_baseline();
         }
         if let Some(archive) = &self.archive {
-            // It is not made for that: the secret beside it would be another one than that of the runs.
+            // A missing archive is not created: the secret beside it would not be that of the runs.
             let missing =
                 |error: io::Error| Failure::unreadable(&archive.display().to_string(), error.into());
             archive.read_dir().map_err(missing)?;
@@ -282,7 +282,7 @@ impl Export {
         let evidence = record.evidence();
         let reads_met_data = match evidence.identity.kind {
             TargetKind::Simulated => Spec::parse(&evidence.identity.name)?.filled_share() > 0.0,
-            // What lies on a whole device is not known, and a new one is blank.
+            // Whether a whole device holds data is unknown, and a new one is blank.
             kind => kind != TargetKind::Device,
         };
         let started_at = &record.header.machine.started_at;
@@ -306,14 +306,14 @@ pub(crate) fn folder(archive: &Archive, named: &Path) -> PathBuf {
     if !named.exists() && kept.exists() { kept } else { named.to_owned() }
 }
 
-/// Reads a run, and says what of it is missing.
+/// Opens a run, and prints what of it is missing.
 pub(crate) fn open(path: &Path) -> Result<Record> {
     let record = Record::open(path)?;
     record.notes.iter().for_each(|note| crate::console::note(wording::error(note)));
     Ok(record)
 }
 
-/// What a run found. `likenew judge` makes the findings of a run that was killed before it was judged.
+/// The report of a kept run. A run that was killed before it was judged needs `likenew judge` first.
 fn kept_report(mut record: Record) -> Result<RunReport> {
     let findings = record.findings.take();
     let findings = findings.ok_or_else(|| Failure::Usage(wording::never_judged(record.path.display())))?;

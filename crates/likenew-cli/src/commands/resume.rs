@@ -76,7 +76,7 @@ fn last_unfinished(archive: &Archive) -> Result<PathBuf> {
     Ok(last.clone())
 }
 
-/// Runs among which an interrupted one is looked for. Chosen: nobody means an older one without naming it.
+/// Latest runs in which an interrupted one is looked for. Chosen: nobody means an older one without naming it.
 const LATEST: usize = 50;
 
 /// Continue an interrupted run
@@ -134,7 +134,7 @@ impl Command for Resume {
     }
 }
 
-/// The path in the run itself: the one on its command line may have been relative to another folder.
+/// The run's target. A real target is the path that the run kept; the typed one may be relative to another folder.
 fn target(evidence: &Evidence) -> Result<&str> {
     match evidence.identity.kind {
         TargetKind::Folder | TargetKind::File | TargetKind::Device => Ok(&evidence.identity.name),

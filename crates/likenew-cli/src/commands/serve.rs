@@ -1,5 +1,5 @@
-//! `likenew serve`: runs, results and live progress in a browser; and the grammar of commands as data, for the page and for
-//! classes of plans in other languages.
+//! `likenew serve`: runs, results and live progress in a browser. Also gives the commands' grammar
+//! as data, for the page and for plan classes in other languages.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -35,10 +35,10 @@ pub(crate) struct Serve {
     folder: ArchiveFolder,
 }
 
-/// Headings of options that say how a plan is run, and not what it is: the server sets them itself, or no page may.
+/// Headings of options that say how to run a plan, not what is in it. The server sets them itself, or no page may.
 const HEADINGS_OF_RUNNING: [&str; 4] =
     [arguments::RUN, arguments::SAFETY, arguments::OUTPUT, arguments::ARCHIVE];
-/// What an option is called that names a file or folder: none of those.
+/// Value names of options that take a file or folder. A page offers none of these options.
 const PATHS: [&str; 3] = ["FILE", "DIR", "RUN"];
 
 /// Time between checks for signals. Chosen: Ctrl-C feels immediate.
@@ -49,7 +49,7 @@ impl Command for Serve {
         let secret = self.token_file.as_deref().map(Secret::from_file).transpose();
         let refused = |error: likenew_serve::ServeError| Failure::Usage(error.to_string());
         let runs = history::kept_runs(&self.place, self.folder.root()?)?;
-        // What cannot hold runs is said now, and not on every page. A database on another machine may come later.
+        // A place that cannot hold runs is refused now, not on every page. A remote database may come up later.
         self.folder.archive()?.folders()?;
         if matches!(runs.location, Location::File(_)) {
             runs.open()?;
@@ -101,11 +101,11 @@ fn is_offered(option: &Arg) -> bool {
     let names = option.get_value_names().unwrap_or_default();
     let is_path = names.iter().any(|name| PATHS.iter().any(|path| name.contains(path)));
     let is_offered = !option.is_positional() && !option.is_hide_set() && !is_of_running(option) && !is_path;
-    // A page starts a run on one target.
+    // A page starts a run on one target, so it cannot offer --all.
     is_offered && option.get_id() != "all"
 }
 
-/// An option as data; none of what asks for help.
+/// An option as data; `None` for `--help`.
 fn option(option: &Arg) -> Option<OptionGrammar> {
     let words = option.get_possible_values();
     let kind = match option.get_action() {
@@ -133,7 +133,7 @@ struct PlanCommand {
     options: Vec<PlanOption>,
 }
 
-/// An option of it.
+/// An option of a [`PlanCommand`].
 #[derive(Serialize)]
 struct PlanOption {
     name: String,
@@ -153,7 +153,7 @@ enum Kind {
     Value(String),
 }
 
-/// All commands that make a plan, with the options that belong to it, as JSON.
+/// All commands that make a plan, with the options that end up in it, as JSON.
 pub fn plan_grammar() -> String {
     let grammar = super::grammar();
     let is_command = |name: &str| grammar.find_subcommand(name).filter(|_| !matches!(name, "run" | "facts"));
@@ -170,7 +170,7 @@ pub fn plan_grammar() -> String {
 }
 
 fn plan_option(argument: &Arg) -> Option<PlanOption> {
-    // A plan is of one target.
+    // A plan has one target, and these options are not part of it.
     if is_of_running(argument) || matches!(argument.get_id().as_str(), "all" | "changes" | "history") {
         return None;
     }

@@ -103,7 +103,7 @@ pub(crate) struct SimServe {
     json: Option<PathBuf>,
 }
 
-/// A port without an address is on this machine.
+/// Parses ADDRESS:PORT. A port alone is on this machine.
 fn parse_address(text: &str) -> Result<SocketAddr, String> {
     let port = text.strip_prefix(':').unwrap_or(text);
     if let Ok(port) = port.parse() {
@@ -164,7 +164,7 @@ fn run_save(command: &SimSave) -> Result<Exit> {
             .map_err(|error| Failure::Other(anyhow!(could_not(&error))))
     });
     if let Err(failure) = saved {
-        // A useless file of this process; an error in removing it would only hide the first one.
+        // The file is useless and our own; an error in removing it would only hide the first one.
         let _ = std::fs::remove_file(path);
         return Err(failure);
     }

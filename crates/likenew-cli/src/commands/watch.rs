@@ -1,5 +1,5 @@
-//! `likenew watch`: the activity of every drive, on a screen, as plain tables, or as lines of JSON; kept in a run folder, and
-//! read from there again.
+//! `likenew watch`: the activity of every drive, on a screen, as plain tables, or as lines of JSON.
+//! `--log` keeps it in a run folder, from which `report` and `judge` show it.
 
 use std::fs::File;
 use std::io::{IsTerminal as _, Write as _, stdin, stdout};
@@ -95,7 +95,7 @@ impl Command for Watch {
         let shown = match output_kind(&self) {
             OutputKind::Screen => show(&self, &mut watched, View::new(theme, scope, self.interval)),
             OutputKind::Tables => print(&self, &mut watched, theme),
-            // Only lines of JSON.
+            // The only output is lines of JSON.
             OutputKind::Nothing => each_interval(&self, &mut watched, |_| Ok(true)),
         };
         // The log is concluded even if showing it failed.
@@ -147,7 +147,7 @@ fn output_kind(command: &Watch) -> OutputKind {
     OutputKind::Tables
 }
 
-/// On a screen, until the user ends it.
+/// Shows the activity on a screen until the user ends it.
 fn show(command: &Watch, watched: &mut WatchSession, mut view: View) -> Result<Exit> {
     let mut screen = Screen::open()?;
     let (mut last, mut changed) = (watched.now(), true);
@@ -169,7 +169,7 @@ fn show(command: &Watch, watched: &mut WatchSession, mut view: View) -> Result<E
         let now = watched.now();
         changed = happened != InputEvent::Nothing || now >= due;
         if now >= due {
-            // A late reading does not move those after it, unless it is late by more than an interval.
+            // A late reading does not delay the next ones, unless it is late by more than an interval.
             last = if now.since(due) < view.interval() { due } else { now };
             if !watched.read()? {
                 return Ok(Exit::Fine);
@@ -182,7 +182,7 @@ fn show(command: &Watch, watched: &mut WatchSession, mut view: View) -> Result<E
     }
 }
 
-/// As a table for each interval.
+/// Prints a table for each interval.
 fn print(command: &Watch, watched: &mut WatchSession, theme: Theme) -> Result<Exit> {
     let width = if stdout().is_terminal() { output::width() } else { WIDTH_OF_FILES };
     each_interval(command, watched, |watched| {
@@ -195,7 +195,7 @@ fn print(command: &Watch, watched: &mut WatchSession, theme: Theme) -> Result<Ex
     })
 }
 
-/// Reads after every interval and has it shown, until the user ends it.
+/// Reads the counters after every interval and calls `show`, until the user ends the watch.
 fn each_interval(
     command: &Watch,
     watched: &mut WatchSession,
@@ -224,7 +224,7 @@ const PROCEDURE: &str = "watch";
 /// Bytes of the sectors that the kernel counts.
 const SECTOR: u32 = 512;
 
-/// The drives, and the outputs of each interval.
+/// A watch that runs: the drives, and where each interval is written.
 struct WatchSession {
     sampler: Sampler,
     drives: Drives,
@@ -284,12 +284,12 @@ impl WatchSession {
         self.sampler.now()
     }
 
-    /// Waits until then, or as long as `goes_on` allows.
+    /// Waits until this time, or as long as `goes_on` allows.
     fn wait(&self, until: Nanos, goes_on: impl Fn() -> bool) {
         self.sampler.wait(until, goes_on);
     }
 
-    /// The first error of the log, once.
+    /// The error that ended the log, once.
     fn complaint(&mut self) -> Option<String> {
         self.complaint.take()
     }
@@ -303,7 +303,7 @@ impl WatchSession {
         let (date, at_ns) = (wall_date(), self.drives.at().0);
         let news = self.drives.in_scope(&self.scope).filter(|history| history.is_news());
         let lines: Vec<Line> = news.map(|history| Line::from_course(history, &date, at_ns)).collect();
-        // A full drive ends the log and not the watch.
+        // A full drive ends the log, but not the watch.
         if let Some(noted) = &mut self.log
             && let Err(error) = noted.push(&lines)
         {
@@ -423,7 +423,7 @@ pub(super) fn is_log(record: &Record) -> bool {
     record.header.plan.procedure == PROCEDURE
 }
 
-/// The findings of a log, from its lines, so that a killed watch is as good as any.
+/// Makes the findings of a log from its lines, so that the log of a killed watch can be shown, too.
 pub(super) fn judge(record: &Record) -> Result<Document> {
     let mut log = Log::default();
     let complaints = read_live(&record.path, |line: Line| log.add(&line)).map_err(anyhow::Error::new)?;

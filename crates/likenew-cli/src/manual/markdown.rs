@@ -1,4 +1,4 @@
-//! Markdown as roff: what manual pages of procedures and causes use of it.
+//! Turns Markdown into roff, as far as the manuals of procedures and causes use it.
 
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 use roff::{Inline, Roff, bold, italic, roman};
@@ -44,7 +44,7 @@ struct Writer<'a> {
     /// The paragraph, item or cell so far.
     inlines: Vec<Inline>,
     style: Style,
-    /// The open lists, innermost last: the number of the next item, if it has numbers.
+    /// The open lists, innermost last. Each has the number of its next item, if it is numbered.
     lists: Vec<Option<u64>>,
     /// The rows of the open table.
     rows: Vec<Vec<Cell>>,
@@ -72,7 +72,7 @@ impl Writer<'_> {
             Style::Italic => self.inlines.push(italic(text)),
             Style::Literal => {
                 for line in text.lines() {
-                    // An empty line between others is one that is meant.
+                    // Empty lines inside a block are kept.
                     self.page.text([roman(if line.is_empty() { " " } else { line })]);
                 }
             }
@@ -147,7 +147,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Writes the table for tbl. Wide columns share what is left of the line.
+    /// Writes the table for tbl. Wide columns share the rest of the line.
     fn table(&mut self) {
         let rows = std::mem::take(&mut self.rows);
         let columns = rows.first().map_or(0, Vec::len);
@@ -195,7 +195,7 @@ impl Writer<'_> {
     }
 }
 
-/// The text alone.
+/// The text without its styles.
 fn text(inlines: Vec<Inline>) -> String {
     inlines
         .into_iter()

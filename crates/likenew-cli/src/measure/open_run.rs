@@ -1,4 +1,4 @@
-//! Opens a drive for a plan, or for the rest of a run that was interrupted, and refuses what does not fit before anything is measured.
+//! Opens a drive for a new or a resumed run, and refuses what does not fit before anything is measured.
 
 use std::ops::ControlFlow;
 
@@ -34,21 +34,21 @@ const PASSES_MOST: u64 = 10_000;
 pub(super) struct OpenRun {
     pub(super) drive: Box<dyn Drive>,
     pub(super) procedure: Box<dyn Procedure>,
-    /// The evidence up to now.
+    /// The evidence so far.
     pub(super) evidence: Evidence,
     pub(super) instrument: Instrument,
-    /// When it began, as a date in UTC.
+    /// When the run began, as a date in UTC.
     pub(super) started_at: String,
     pub(super) archive: Option<Run>,
     pub(super) log: Option<IoLog>,
-    /// The rest of the run.
+    /// The dry run of the rest.
     pub(super) dry_run: DryRun,
     /// What is known of the drive's speed.
     pub(super) pace: Pace,
 }
 
-/// Locks the drive, unless nothing is read or written there, and opens it. Ends with an exit code if the user
-/// stopped that, or if the plan is exported instead.
+/// Locks the drive, unless the run does no I/O there, and opens it. Ends with an exit code if the
+/// user stopped that, or if the plan is only exported or estimated.
 ///
 /// # Errors
 /// The plan does not fit the target; a refusal; the errors of opening.
@@ -127,7 +127,7 @@ impl Opening<'_> {
         }))
     }
 
-    /// The rest of a run, once its drive is in the state in which it was left.
+    /// Opens the rest of a run, once its drive is in the state in which it was left.
     fn resume(
         mut self,
         run: Run,
@@ -161,7 +161,7 @@ impl Opening<'_> {
         }))
     }
 
-    /// Asks the user before a run that wears the drive; or prints what it costs and asks, and ends.
+    /// Asks the user before a run that wears the drive. For an estimate, prints the cost and the question, and ends.
     fn agree(&mut self, dry_run: &DryRun) -> Result<Option<Exit>> {
         let (run_arguments, always) = (self.request.run_arguments, self.procedure.always_confirms());
         let wear = wear(&mut *self.drive, always, dry_run, self.target)?;
@@ -217,7 +217,7 @@ impl Opening<'_> {
         Ok(Instrument { version: env!("CARGO_PKG_VERSION").to_owned(), clock, engine, system, calibration })
     }
 
-    /// The log that was asked for, of a new run or of one that is resumed after some workloads.
+    /// The log that was asked for, of a new run, or of one that is resumed after these segments.
     fn log(&self, resumed: Option<&[Segment]>) -> Result<Option<IoLog>> {
         let path = self.request.run_arguments.execution.log.as_deref();
         path.map(|path| IoLog::begin(path, self.evidence.geometry.clock, resumed)).transpose()
@@ -236,16 +236,16 @@ impl Opening<'_> {
     }
 }
 
-/// A run in the archive that has not come to its end.
+/// A kept run that did not finish.
 pub(crate) struct InterruptedRun {
     pub(crate) run: Run,
-    /// The evidence up to now.
+    /// The evidence so far.
     pub(crate) evidence: Evidence,
     /// As it was at the beginning of the run.
     pub(crate) instrument: Instrument,
-    /// When it began, as a date in UTC.
+    /// When the run began, as a date in UTC.
     pub(crate) started_at: String,
-    /// The rest of the run.
+    /// The dry run of the rest.
     pub(crate) dry_run: DryRun,
 }
 
@@ -264,8 +264,8 @@ fn refuse_another(evidence: &Evidence, now: &Identity) -> Result<()> {
     same.then_some(()).ok_or_else(|| Failure::Refused(wording::another_drive(&text(then), &text(now))))
 }
 
-/// Restores the drive's state. Nothing is measured until then, so stopping loses nothing. Returns an exit if
-/// the user stopped it.
+/// Brings the drive into the state in which the run left it. Nothing is measured until then, so
+/// stopping loses nothing. Returns an exit if the user stopped it.
 fn restore_state(drive: &mut dyn Drive, evidence: &Evidence) -> Result<Option<Exit>> {
     crate::console::note(wording::going_on(evidence.segments.len(), evidence.observations.len()));
     let progress = std::cell::RefCell::new(Progress::new());

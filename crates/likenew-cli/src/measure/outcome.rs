@@ -1,4 +1,4 @@
-//! Runs what is open to its end, judges and keeps it, and says how it ended.
+//! Carries out an open run, judges and keeps it, and says how it ended.
 
 use likenew_archive::Run;
 use likenew_core::drive::Drive;
@@ -33,13 +33,13 @@ pub(super) struct Outcome {
     pub(super) report: Option<RunReport>,
     pub(super) exit: Exit,
     end: Result<End>,
-    /// Results are shown even if they could not be kept.
+    /// Why the run could not be kept. Its results are shown all the same.
     unkept: Option<Failure>,
-    /// A drive that does not answer, and its lock: closing it may never end, so that comes last.
+    /// A drive that does not answer, and its lock. Closing it may never end, so that comes last.
     pub(super) hung: Option<(Box<dyn Drive>, Target)>,
 }
 
-/// Runs, judges and keeps.
+/// Carries out a run, judges it and keeps it.
 pub(super) fn carry_out(open: OpenRun, target: Target, request: &Request<'_>) -> Outcome {
     let OpenRun {
         mut drive,
@@ -95,7 +95,7 @@ pub(super) fn carry_out(open: OpenRun, target: Target, request: &Request<'_>) ->
     Outcome { typed, report, exit, end, unkept, hung }
 }
 
-/// How a run ended, for scripts.
+/// The exit code for the end of a run.
 fn exit_of(end: &End, found_problem: bool) -> Exit {
     match end {
         End::Complete if found_problem => Exit::Problem,
@@ -106,7 +106,7 @@ fn exit_of(end: &End, found_problem: bool) -> Exit {
 }
 
 impl Outcome {
-    /// The target, and why the run did not come to its end.
+    /// The target, and why its run did not finish, if it did not.
     pub(super) fn attempt(&self) -> Attempt {
         let reason = match &self.end {
             Ok(end) => reason(end),
@@ -115,13 +115,13 @@ impl Outcome {
         Attempt { target: self.typed.clone(), reason }
     }
 
-    /// The target, if nothing was measured.
+    /// The target and the reason, if nothing was measured.
     pub(super) fn failed_target(&self) -> Option<FailedTarget> {
         let Attempt { target, reason } = self.attempt();
         Some(FailedTarget::new(target, reason.filter(|_| self.report.is_none())?, self.exit))
     }
 
-    /// Prints why the run did not come to its end, or is not kept; of several runs, with the target.
+    /// Prints why the run did not finish or is not kept, with the target if there are several.
     pub(super) fn print_end(&self, is_alone: bool) {
         let is_fine = matches!(self.end, Ok(End::Complete)) && self.unkept.is_none();
         if !is_alone && !is_fine {
@@ -133,13 +133,13 @@ impl Outcome {
                 print_end(end);
                 crate::console::note(unkept.message());
             }
-            // What it measured could not be kept, so its result could not either: that is said once.
+            // If the measurements could not be kept, the result could not either; one message is enough.
             (Err(failure), _) => crate::console::note(failure.message()),
         }
     }
 }
 
-/// Why a run did not come to its end.
+/// Why a run did not finish; `None` if it did.
 fn reason(end: &End) -> Option<String> {
     match end {
         End::Complete => None,

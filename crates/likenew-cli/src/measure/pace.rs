@@ -1,5 +1,5 @@
-//! How fast a real drive is, for the estimate before a run: what the same plan took there, else from the latest kept run on the same
-//! target, else from a second of I/O.
+//! How fast a real drive is, for the estimate before a run. The sources are the time of the same
+//! plan, else the latest kept run on this target, else a second of trial I/O.
 
 use likenew_archive::{Archive, Record};
 use likenew_core::drive::{Drive, TargetKind};
@@ -19,44 +19,44 @@ use crate::arguments::ExecutionArguments;
 use crate::exit::{Failure, Result};
 use crate::resolved_target::ResolvedTarget;
 
-/// How much slower than the assumed drive one is that the estimate has to hold for. Chosen: hard disks and sticks.
+/// How many times slower than the assumed drive a drive may be for the estimate to hold. Chosen: hard disks and sticks.
 const SLOWER: f64 = 10.0;
-/// What ends in less than this on such a drive, or takes there no more than this many times as long, needs no better estimate.
+/// No better estimate is needed if a run on such a drive ends within this time, or takes at most this many times as long.
 const ELAPSED_LEAST: Nanos = Nanos::from_secs(20);
 const TIMES_LEAST: f64 = 3.0;
-/// Kept runs that are looked at, from the newest. Chosen: they are found in a moment.
+/// Most kept runs that are looked at, newest first. Chosen: they are found in a moment.
 const RUNS_MOST: usize = 50;
-/// Of each kind of I/O that is tried. Chosen: a second for both, and few enough bytes for any drive.
+/// Time and bytes of each trial. Chosen: a second for both trials, and few enough bytes for any drive.
 const TRIAL_TIME: Nanos = Nanos::from_millis(500);
 const TRIAL_BYTES: u64 = 32 << 20;
-/// Block and depth of the sequential I/O that is tried.
+/// Block size and queue depth of the sequential trial.
 const BLOCK: u32 = 1 << 20;
 const DEPTH: u32 = 4;
-/// Block of the random I/O.
+/// Block size of the random trial.
 const SMALL: u32 = 4096;
 
 /// What is known of a drive's speed before a run.
 #[derive(Default)]
 pub(super) struct Pace {
     pub(super) segments: Vec<Segment>,
-    /// What the same plan took: one that ends early by what it finds takes less than any forecast.
+    /// How long the same plan took. A plan may end early by what it finds, which no forecast knows.
     elapsed: Option<Nanos>,
-    /// Whether nothing is known, and the estimate depends on it.
+    /// Whether a trial is needed: nothing is known, and the estimate depends on the drive.
     is_wanted: bool,
-    /// Most bytes that are written to find it out.
+    /// Most bytes that the trial writes.
     trial_bytes: u64,
 }
 
 impl Pace {
-    /// From what was measured before.
+    /// From segments that were measured before.
     pub(super) fn measured(segments: Vec<Segment>) -> Self {
         Self { segments, ..Self::default() }
     }
 
-    /// From the latest kept run on the target, where the estimate depends on the drive.
+    /// From the kept runs on the target, if the estimate depends on the drive.
     ///
     /// # Errors
-    /// The procedure's.
+    /// Those of the procedure.
     pub(super) fn of_kept_run(
         request: &Request<'_>,
         procedure: &dyn Procedure,
@@ -82,8 +82,8 @@ impl Pace {
         Ok(Self { segments, is_wanted, trial_bytes: if writes { 2 * TRIAL_BYTES } else { 0 }, elapsed: None })
     }
 
-    /// Tries the drive for a second, where nothing is known: a folder with files of its own, so that those of the run are as new as
-    /// ever; anything else is only read.
+    /// Tries the drive for a second, if nothing is known. A folder gets trial files of its own, so
+    /// that the files of the run are new. Other targets are only read.
     ///
     /// # Errors
     /// The drive cannot be opened again.
@@ -100,7 +100,7 @@ impl Pace {
         if self.trial_bytes == 0 {
             return Ok(Self { segments: tried(&mut **drive, Op::Read), ..self });
         }
-        // One drive at a time has the folder's lock.
+        // Only one open drive can hold the folder's lock.
         *drive = Box::new(Nop::new());
         *drive = target.open(Layout { files: 1, file_bytes: TRIAL_BYTES }, execution)?;
         let segments = tried(&mut **drive, Op::Write);
@@ -109,10 +109,10 @@ impl Pace {
         Ok(Self { segments, ..self })
     }
 
-    /// The same plan on a drive as fast as that.
+    /// The dry run of the same plan on a drive of this speed.
     ///
     /// # Errors
-    /// The procedure's.
+    /// Those of the procedure.
     pub(super) fn rate(
         &self,
         dry_run: DryRun,
@@ -129,12 +129,12 @@ impl Pace {
         forecast.learn(&self.segments);
         let rated = DryRun::with_rates(procedure, evidence, &|workload| forecast.slowdown(workload));
         let rated = rated.map_err(Failure::Usage)?;
-        // What only time ends writes what the drive takes in that time.
+        // A plan that only time ends writes what the drive takes in that time.
         let estimate = if dry_run.bytes_written_max.is_some() { &dry_run } else { &rated };
         Ok(DryRun { elapsed: rated.elapsed, bytes_written: estimate.bytes_written, ..dry_run })
     }
 
-    /// The same plan and what is written to find out the drive's speed.
+    /// Adds the bytes of the trial to a dry run.
     pub(super) fn with_trial(&self, dry_run: DryRun) -> DryRun {
         let add = |bytes: u64| bytes.saturating_add(self.trial_bytes);
         DryRun {
@@ -154,7 +154,7 @@ fn kept_records(request: &Request<'_>, evidence: &Evidence) -> impl Iterator<Ite
     records.filter(move |record| record.header.machine.identity.name == name)
 }
 
-/// What a run took, if it was one of the same plan, and came to its end.
+/// How long a run took, if it ran the same plan to its end.
 fn elapsed_of(record: &Record, plan: &Plan) -> Option<Nanos> {
     let kept = &record.header.plan;
     let is_whole = record.findings.as_ref().is_some_and(|findings| !findings.is_interrupted);
@@ -166,7 +166,7 @@ fn elapsed_of(record: &Record, plan: &Plan) -> Option<Nanos> {
         .then(|| spans().fold(Nanos::ZERO, |sum, span| sum + span))
 }
 
-/// Sequential and random I/O, as far as the drive does it.
+/// Tries sequential and random I/O, and leaves out what fails.
 fn tried(drive: &mut dyn Drive, op: Op) -> Vec<Segment> {
     let geometry = drive.geometry();
     let region = Region::bytes(0..geometry.capacity.min(TRIAL_BYTES) / u64::from(BLOCK) * u64::from(BLOCK));

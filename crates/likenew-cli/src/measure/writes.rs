@@ -1,4 +1,4 @@
-//! What a run will write: announced before it, confirmed where that wears flash, and logged where a real drive is changed as a whole.
+//! What a run will write: announced, confirmed if it wears flash, and logged if recondition changes a real drive.
 
 use std::path::Path;
 
@@ -28,16 +28,16 @@ const WRITE_CONFIRM_BYTES: u64 = 4 << 30;
 /// Rate of the drive that a dry run assumes, in bytes a second.
 const ASSUMED_BYTES_PER_S: f64 = 500e6;
 
-/// What a run costs, and what it asks before it begins: for whoever agrees elsewhere.
+/// What a run costs and asks, for `--estimate`: another program may show it and ask the user.
 #[derive(Debug, Serialize)]
 pub(super) struct Offer {
     #[serde(flatten)]
     estimate: RunEstimate,
     /// The cost in words.
     text: String,
-    /// How much of a full write of a real drive that is, unless it is known to rotate.
+    /// Written bytes as a share of one full write of a real drive; `None` if it is known to rotate.
     wear: Option<String>,
-    /// Answered by `--yes`.
+    /// The question that `--yes` answers.
     question: Option<String>,
 }
 
@@ -53,7 +53,7 @@ impl Offer {
         }
     }
 
-    /// All of it, a line each.
+    /// All texts, a line each.
     pub(super) fn lines(&self) -> String {
         [Some(&self.text), self.wear.as_ref(), self.question.as_ref()]
             .into_iter()
@@ -63,7 +63,7 @@ impl Offer {
     }
 }
 
-/// How much of one full write these bytes are, where they wear flash.
+/// These bytes as a share of one full write, if they wear flash.
 fn wear_of(identity: &Identity, bytes: u64) -> Option<String> {
     let is_folder = identity.kind == TargetKind::Folder;
     let size = match identity.kind {
@@ -87,12 +87,12 @@ pub(super) fn estimate(dry_run: &DryRun, evidence: &Evidence) -> RunEstimate {
     }
 }
 
-/// Each byte is read, saved to the journal, and written.
+/// The time to rewrite files: each byte is read, saved to the journal, and written.
 fn rewriting_time(rewritten: u64) -> Nanos {
     Nanos::from_secs_f64(3.0 * rewritten as f64 / ASSUMED_BYTES_PER_S)
 }
 
-/// The bytes and time of a run on a real drive, from its dry run. Writes to a simulated drive cost nothing.
+/// Announces the bytes and time of a run on a real drive, from its dry run. Writes to a simulated drive cost nothing.
 pub(super) fn announce_text(dry_run: &DryRun, evidence: &Evidence) -> Option<String> {
     let is_folder = match evidence.identity.kind {
         TargetKind::Folder => true,
@@ -111,10 +111,10 @@ pub(super) fn announce_text(dry_run: &DryRun, evidence: &Evidence) -> Option<Str
 /// The writes of a run.
 struct WriteEstimate {
     bytes: u64,
-    /// Whether a faster drive than the assumed one cannot write more: a run that only time ends has no bound.
+    /// Whether `bytes` is a limit. A run that only time ends has none, because a faster drive writes more.
     is_bounded: bool,
-    /// Bytes of the owner's files that may be rewritten in place: of all of them, because it is unknown beforehand what is slow;
-    /// where the folder holds too many to look at, all that its file system has in use.
+    /// Bytes of the owner's files that may be rewritten in place. All candidates count, because nobody knows yet
+    /// which are slow. If the folder has too many files to look at, all used bytes of its file system count.
     rewritten: u64,
 }
 
@@ -143,8 +143,8 @@ impl WriteEstimate {
     }
 }
 
-/// Flash wears out: what the user agrees to before many bytes are written to a real drive, and before any amount that
-/// is meant to wear it.
+/// The wear that the user must agree to, because flash wears out: many bytes on a real drive, or
+/// any amount that is meant to wear it.
 pub(super) fn wear(
     drive: &mut dyn Drive,
     always: bool,
@@ -184,7 +184,7 @@ pub(super) fn ask_about(what: Option<String>, always: bool, execution: &Executio
     Err(Failure::Refused(wording::not_confirmed(&what)))
 }
 
-/// What intended writes cost the drive.
+/// The cost of writes that are meant to wear the drive.
 fn cost(drive: &mut dyn Drive, bytes: u64) -> Result<String> {
     let identity = drive.identity();
     let need = LaneRequirements { lanes: 1, depth: 1, length_max: identity.block_bytes };
@@ -193,14 +193,14 @@ fn cost(drive: &mut dyn Drive, bytes: u64) -> Result<String> {
     Ok(wording::aging_wears_flash(bytes, &identity.name, times, identity.capacity_bytes, wear))
 }
 
-/// A step in the log.
+/// A step in the audit log.
 pub(super) struct AuditedStep {
     log: AuditLog,
     step: AuditStep,
 }
 
-/// Logs what will be done to a drive that the caller has locked, `action` as data and `request` in words. For a
-/// simulated drive nothing is logged.
+/// Logs what will be done to a drive that the caller has locked: `action` as data, `request` in
+/// words. For a simulated drive nothing is logged.
 ///
 /// # Errors
 /// The log cannot be written.
@@ -217,7 +217,7 @@ pub(super) fn begin_audited(
 }
 
 impl AuditedStep {
-    /// Logs how it ended.
+    /// Logs how the step ended.
     ///
     /// # Errors
     /// The log cannot be written.
@@ -234,7 +234,7 @@ impl AuditedStep {
     }
 }
 
-/// The work done, and the work announced.
+/// Bytes that a step announced, and bytes that it did.
 #[derive(Clone, Copy, Default)]
 struct StepProgress {
     bytes_asked: u64,

@@ -22,7 +22,7 @@ use crate::exit::{Failure, Result};
 use crate::interrupt;
 use crate::wording::{not_a_path, refresh as wording};
 
-/// The device, and the path of the journal of its refresh.
+/// The refresh of a device: its agreement, and the path of its journal.
 pub(crate) struct DeviceRefresh {
     pub(crate) agreement: Agreement,
     pub(crate) journal: PathBuf,
@@ -38,7 +38,7 @@ impl DeviceRefresh {
     /// For the device at `path`, with its journal at the named path or beside the audit log.
     ///
     /// # Errors
-    /// There is no such place on another drive.
+    /// The folder of the journal cannot be made, or is not on another drive.
     pub(crate) fn new(path: &Path, agreement: Agreement, journal: Option<PathBuf>) -> Result<Self> {
         let journal = match journal {
             Some(journal) => std::path::absolute(&journal)
@@ -80,7 +80,7 @@ impl DeviceRefresh {
         Ok(())
     }
 
-    /// Rewrites these pieces, after those of an interrupted refresh.
+    /// Finishes an interrupted refresh, then rewrites these pieces.
     ///
     /// # Errors
     /// The refresh could not begin.
@@ -124,7 +124,7 @@ impl DeviceRefresh {
         Ok(JournalPaths::new(opened, name, salvage))
     }
 
-    /// Finishes the refresh in the journal. Returns its outcome if it is the one asked for now.
+    /// Finishes the refresh in the journal. Returns its outcome if it is the requested one, or did not complete.
     fn resume(
         &self,
         store: &mut DeviceStore,
@@ -237,7 +237,7 @@ mod tests {
         }
         let last = begun.progress().written_bytes;
         drop(begun);
-        // The last chunk was torn; what the run before found torn is already kept.
+        // The last chunk was torn. What an earlier run found torn is already kept.
         let interrupted = find_interrupted_refresh(&refresh.place().unwrap()).unwrap().unwrap();
         let known = StoreFacts { identity: &agreement.id, marks: &[] };
         let State::Resumable(inspected) = interrupted.inspect(&mut store, known).unwrap() else {

@@ -1,4 +1,4 @@
-//! Rewrites files of a folder's owner: old ones that are slow, or all of them.
+//! Rewrites files of a folder: old ones that are slow, or all of them.
 //!
 //! Each file is leased while no other program has it open. An old one is read once to measure its speed, rewritten if it is
 //! slow, and read again. The first few decide whether to continue: if rewriting makes no file faster, more wear would be for
@@ -35,7 +35,7 @@ const JOURNAL: &str = ".likenew-refresh-journal";
 const SALVAGE: &str = ".likenew-refresh-salvage";
 /// Bytes of one read; before each read, checks whether another program waits for the file.
 const READ_BYTES: u64 = 4 << 20;
-/// After so many files it is asked whether any of them became faster.
+/// Files after which the refresh ends, unless they became faster.
 const TRIAL_FILES: usize = 4;
 
 /// What a resumed refresh needs to know.
@@ -64,10 +64,9 @@ impl Note {
     }
 }
 
-/// Time after writing the journal within which the file's modification time may be that of this program: a
-/// write changes it at once, right after the journal became durable, and power may fail before it is set
-/// back. A later change comes from another program, and is not overwritten. Chosen: a minute is longer than
-/// any write of a chunk takes.
+/// Time after the journal was written in which a new modification time of the file may be our own. A write changes
+/// it right after the journal became durable, and power may fail before it is set back. A later change comes from
+/// another program, and is not overwritten. Chosen: a minute is longer than any write of a chunk takes.
 const OWN_WRITE_WINDOW: Duration = Duration::from_secs(60);
 
 /// Replaces the kernel's boot id, for tests, which cannot cut the power of their machine.
@@ -88,7 +87,7 @@ struct ResumeReport {
     file: PathBuf,
     /// Where torn data, or data of another program, is kept, if there was any.
     salvage: Option<PathBuf>,
-    /// Whether its modification time is not the one from before the refresh.
+    /// Whether its modification time differs from the one before the refresh.
     is_newer: bool,
 }
 
@@ -113,7 +112,7 @@ pub(crate) fn resume_and_report(folder: &Path) -> Result<(), TargetError> {
     Ok(())
 }
 
-/// Resumes with the file of an interrupted refresh, and returns which that was; `None` if there is none.
+/// Resumes the interrupted refresh of a file; `None` if there was nothing to restore.
 fn resume(folder: &Path, boot: Option<&Boot>) -> Result<Option<ResumeReport>, TargetError> {
     let (opened, place) = place(folder).map_err(TargetError::system(format!("open {}", folder.display())))?;
     let refused = |reason: String| TargetError::Refused(wording::file_cannot_go_on(reason, &place.path()));
@@ -150,7 +149,7 @@ fn resume(folder: &Path, boot: Option<&Boot>) -> Result<Option<ResumeReport>, Ta
             if let Some(reason) = since.objection(&inspected, &ranges) {
                 return Err(refused(wording::compare_with_backup(path.display(), reason)));
             }
-            // Before anything is saved or restored in this boot.
+            // Noted before anything is saved or restored in this boot.
             inspected.note_resumed_in(boot.map_or("", |boot| &boot.id)).map_err(text)?;
             let session = RefreshSession::resume(*inspected).map_err(text)?;
             let outcome = session.run(false, |_| false).map_err(text)?;
@@ -171,16 +170,16 @@ fn resume(folder: &Path, boot: Option<&Boot>) -> Result<Option<ResumeReport>, Ta
     }
 }
 
-/// What is known of the time since a file's refresh was interrupted.
+/// What happened to a file since its refresh was interrupted.
 ///
-/// It cannot be known afterwards whether this program or another changed the modification time: a program
-/// that waited for the file gets it as soon as this one is killed. So that time is not set back.
+/// Nobody can tell afterwards whether this program or another changed the modification time: a program
+/// that waited for the file gets it as soon as this one is killed. So the time is not set back.
 struct FileChanges {
-    /// The power failed; nothing else tears parts in flight.
+    /// Whether the power failed; nothing else tears a write in flight.
     has_lost_power: bool,
-    /// Its modification time is unchanged.
+    /// Whether its modification time is unchanged.
     is_untouched: bool,
-    /// If it changed, the interrupted write may be the reason.
+    /// Whether the interrupted write may have changed that time.
     may_be_ours: bool,
 }
 
@@ -207,8 +206,7 @@ impl FileChanges {
         })
     }
 
-    /// Why nothing is restored, if something differs and another program may have written it: the rest of a
-    /// sentence.
+    /// Why nothing is restored, as the rest of a sentence: something differs, and another program may have written it.
     fn objection(
         &self,
         inspected: &InspectedRefresh<&mut FileStore, JournalFile>,
@@ -234,7 +232,7 @@ impl FileChanges {
 #[derive(Default)]
 struct RefreshTotals {
     fix_report: FixReport,
-    /// Read speed of each file after over before.
+    /// For each file, read speed after the refresh divided by that before.
     gains: Vec<f64>,
 }
 
@@ -247,7 +245,7 @@ impl RefreshTotals {
     }
 }
 
-/// Rewrites old files that are read slower than this many bytes a second.
+/// Rewrites old files that read slower than this, in bytes a second.
 pub(crate) fn refresh_files(folder: &Path, slower_than: f64) -> ProbeResult {
     let files = match old_files(folder) {
         Ok(files) => files,
@@ -260,7 +258,7 @@ pub(crate) fn refresh_files(folder: &Path, slower_than: f64) -> ProbeResult {
     ProbeResult::FixReport(rewrite_each(folder, &files, how).0)
 }
 
-/// Writes all files again that begin at this byte of the drive or behind it, in the order in which they lie there.
+/// Rewrites all files that begin at or behind byte `from` of the drive, in address order.
 pub(crate) fn rewrite_files(folder: &Path, settings: RewriteSettings, from: u64) -> ProbeResult {
     let files = match files_in_address_order(folder) {
         Ok(files) => files,
@@ -281,15 +279,15 @@ pub(crate) fn rewrite_files(folder: &Path, settings: RewriteSettings, from: u64)
 /// How files are rewritten.
 #[derive(Clone, Copy, Debug)]
 struct FileRewriting {
-    /// Only those that are read more slowly than this, in bytes a second; otherwise all, whatever their speed.
+    /// Rewrite only files that read slower than this, in bytes a second; `None` rewrites all.
     slower_than: Option<f64>,
     bytes_per_s_max: Option<u64>,
 }
 
-/// Writes files again, one after the other. What came of it, and how many were dealt with.
+/// Rewrites files one after the other. Returns the report, and how many files are finished.
 fn rewrite_each(folder: &Path, files: &[PathBuf], how: FileRewriting) -> (FixReport, usize) {
     let clock = Monotonic::start();
-    // While files are read for their speed, what is counted is not only what the store is asked for.
+    // Reading files for their speed moves bytes that the timer does not know of.
     let traffic = how.slower_than.is_none().then(|| DriveTraffic::of_folder(folder)).flatten();
     let timer = RefCell::new(WriteTimer::start(how.bytes_per_s_max).yield_drive(traffic, folder));
     let mut sum = RefreshTotals::default();
@@ -304,7 +302,7 @@ fn rewrite_each(folder: &Path, files: &[PathBuf], how: FileRewriting) -> (FixRep
         } else if let Err(RefreshFailure { reason, is_the_drive }) =
             refresh_one(folder, path, how.slower_than, (&clock, &timer), &mut sum)
         {
-            // File names are not kept.
+            // Reports keep no names of files.
             sum.fix_report.skip(bytes, reason.replace(&*path.to_string_lossy(), "a file"));
             if is_the_drive || folder.join(JOURNAL).exists() {
                 sum.fix_report.end = FixEnd::Failed;
@@ -321,7 +319,7 @@ fn rewrite_each(folder: &Path, files: &[PathBuf], how: FileRewriting) -> (FixRep
     (sum.fix_report, finished)
 }
 
-/// Why a file was left.
+/// Why a file was not rewritten.
 #[derive(Debug)]
 struct RefreshFailure {
     reason: String,
@@ -341,7 +339,7 @@ impl From<TargetError> for RefreshFailure {
     }
 }
 
-/// Rewrites a file: if it is read more slowly than this, or in any case.
+/// Rewrites a file if it reads slower than `slower_than`, or always without that.
 fn refresh_one(
     folder: &Path,
     path: &Path,

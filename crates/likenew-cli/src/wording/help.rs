@@ -334,13 +334,13 @@ pub(crate) fn examples(command: &str) -> String {
     }
 }
 
-/// Ways to use a command; none for what is not a command of its own.
+/// Ways to use a command; none for a name that is not a command of its own.
 pub(crate) fn example_lines(command: &str) -> &'static [&'static str] {
     let mut commands = GROUPS.iter().flat_map(|(_, commands)| *commands);
     commands.find(|(name, _)| *name == command).map_or(&[], |(_, lines)| lines)
 }
 
-/// The end of the page of `likenew sim`: names and settings of simulated drives.
+/// Names and settings of simulated drives, for the page of `likenew sim`.
 pub(crate) const SIM: &str = "\
 How a simulated drive is named
 

@@ -42,7 +42,7 @@ fn value(metric: &MetricHistory, value: f64) -> String {
     }
 }
 
-/// Its value now, and of the baseline.
+/// A metric's value now, and its share of the baseline.
 pub(crate) fn now_cell(metric: Option<&MetricHistory>) -> String {
     metric.map_or_else(String::new, |metric| {
         let share = format!("{:.0}", Share(metric.now / metric.baseline));
@@ -65,7 +65,7 @@ pub(crate) fn share_cell(share: Option<f64>, mark: Option<&Change>) -> String {
     share.map_or_else(|| "- ".into(), |share| format!("{:.0}{arrow}", Share(share)))
 }
 
-/// What changed, with its sign.
+/// What changed, with the sign of its standing.
 pub(crate) fn signed(news: &News) -> String {
     let sign = match news.standing {
         Standing::Good => "✓",
@@ -85,7 +85,7 @@ pub(crate) fn place(place: &Place) -> String {
     format!("{metric}: {value}, {}", among_peers(&place.among))
 }
 
-/// `LIKENEW OK - Samsung SSD 980: as fast as rated … | sequential_read=3400000000B;;;0`, as the guidelines for plugins have it.
+/// `LIKENEW OK - Samsung SSD 980: as fast as rated … | sequential_read=3400000000B;;;0`, as plugin guidelines ask.
 pub(crate) fn nagios_line(drive_row: &DriveRow, check: &Check, is_problem: bool) -> String {
     let state = if is_problem { "CRITICAL" } else { "OK" };
     let value = |metric: &MetricValue| {
@@ -94,7 +94,7 @@ pub(crate) fn nagios_line(drive_row: &DriveRow, check: &Check, is_problem: bool)
     };
     let metrics = check.metrics.iter().filter(|metric| metric.source == "metrics");
     let numbers = metrics.map(value).collect::<Vec<_>>().join(" ");
-    // What follows a bar are numbers.
+    // In a plugin's line, a bar begins the numbers.
     let text = format!("{}: {}", drive(drive_row), check.run.summary).replace('|', "/");
     format!("LIKENEW {state} - {text} | {numbers}\n")
 }
@@ -117,12 +117,12 @@ likenew_core::sentences! {
          standard output", path.display();
 }
 
-/// What a drive is among others, where it is not slow.
+/// The sign of a drive that is not slow among others of its model: ✓, or ? if that cannot be judged.
 pub(crate) fn peers_sign(peers: &Peers<'_>) -> &'static str {
     if peers.places.iter().any(|place| place.is_slow().is_some()) { "✓" } else { "?" }
 }
 
-/// The line below drives among others.
+/// The line below a comparison of drives.
 pub(crate) fn peers_total(drives: &[Peers<'_>]) -> String {
     let judged = drives.iter().filter(|drive| drive.count() >= PEERS_LEAST).count();
     let slow = drives.iter().filter(|drive| drive.slowest().is_some()).count();
@@ -190,7 +190,7 @@ pub(crate) fn several_drives(typed: &str, drives: &[DriveRow]) -> String {
     )
 }
 
-/// A user who only reads a shared database.
+/// For a user who may only read a shared database.
 pub(crate) const RUNS_NOT_ADDED: &str =
     "this user may only read the history, so the runs of this machine were not added to it";
 

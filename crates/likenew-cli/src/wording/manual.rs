@@ -50,7 +50,7 @@ pub(crate) const DRIVES_INTRODUCTION: &str = "\
 Any of these is measured like a real drive, as `sim:NAME`. `likenew sim show NAME` draws what is
 inside, and `--sources` lists where each value comes from.";
 
-/// The heading of the options as the command line has them; a manual may have a heading of its own for those that matter.
+/// The heading of all options; a manual may have its own heading for those that matter.
 pub(crate) const ALL_OPTIONS: &str = "All options";
 
 /// The heading of the settings of simulated drives.

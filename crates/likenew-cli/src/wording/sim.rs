@@ -24,7 +24,7 @@ likenew_core::sentences! {
         drive.target, amount(drive.capacity_bytes), amount(drive.sector_bytes.into()), drive.state;
 }
 
-/// `compresses`: the limit is for data that does not compress.
+/// `compresses`: the drive compresses data, and the limit is for data that does not compress.
 pub(crate) fn ceiling(ceiling: &Ceiling, compresses: bool) -> String {
     let limit = ceiling.limit();
     let rated = match (&ceiling.advertised, ceiling.advertised_share()) {
@@ -232,7 +232,7 @@ pub(crate) fn file_name(calibration: &Calibration, runs: &[MeasuredRun]) -> Stri
     format!("{}-calibrated.toml", words.join("-"))
 }
 
-/// The first line.
+/// The first line of the result: how well the drive predicts the runs.
 pub(crate) fn answer(calibration: &Calibration) -> String {
     let worst_of = |predictions: &[Prediction]| {
         let worst = |a: &&Prediction, b: &&Prediction| {
@@ -298,13 +298,13 @@ pub(crate) fn combination_row(combination: &Combination) -> [String; 4] {
     ]
 }
 
-/// Parameters of which only a sum or a ratio shows.
+/// Parameters of which the runs show only a sum or a ratio.
 pub(crate) fn combined(estimates: &[&Estimate]) -> Option<String> {
     let names = names(estimates)?;
     Some(format!("Only together: {names}. Their values do what was measured; others would, too."))
 }
 
-/// Parameters that nothing depends on, and what would show them.
+/// Parameters that no run depends on, and what would show them.
 pub(crate) fn undetermined(estimates: &[&Estimate]) -> Option<String> {
     let names = names(estimates)?;
     let mut commands: Vec<&str> = estimates.iter().map(|estimate| estimate.needs).collect();

@@ -1,4 +1,4 @@
-//! One drive at the bottom of a stack, with everything that is known of it, and what changed since.
+//! One drive at the bottom of a stack: everything known about it, and what changed between two collections of facts.
 
 use serde::{Deserialize, Serialize};
 
@@ -24,7 +24,7 @@ pub enum DriveKind {
     Virtual,
     /// Memory.
     Memory,
-    /// Another machine's.
+    /// A drive of another machine.
     Network,
     /// A simulated drive.
     Simulated,
@@ -34,7 +34,7 @@ pub enum DriveKind {
     Other,
 }
 
-/// A drive.
+/// Everything known about a drive.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Drive {
@@ -53,20 +53,20 @@ pub struct Drive {
     pub host_memory: Option<HostMemory>,
     /// What it reports of its state.
     pub health: Health,
-    /// What is counted.
+    /// Its counters.
     pub counts: Counts,
-    /// Absent unless smartctl was told how to reach it.
+    /// How smartctl reaches it; absent unless smartctl was told how.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub smartctl: Option<Smartctl>,
-    /// What it holds, as it reports.
+    /// Its space in use, block size and zones, as it reports them.
     pub space: Space,
-    /// Absent unless it is a card.
+    /// What a card reports; absent for other drives.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub card: Option<Card>,
-    /// Absent unless it is a cloud volume.
+    /// What is known of a cloud volume; absent for other drives.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cloud: Option<Cloud>,
-    /// What is known of its model.
+    /// What smartmontools' database knows of its model.
     pub database: Database,
     /// What the kernel's log says about it.
     pub log: Log,
@@ -82,8 +82,8 @@ pub struct Drive {
 }
 
 impl Drive {
-    /// Whether this is a drive as it was sold: the name of a hypervisor's disk says nothing about its medium. A bridge passes on
-    /// the drive's name, and limits its speed, which the link shows.
+    /// Whether this is a drive as it was sold. The name of a hypervisor's disk says nothing about its medium.
+    /// A USB bridge passes on the drive's name but limits its speed, which the link shows.
     pub fn is_real(&self) -> bool {
         let is_virtual = self.identity.virtual_by.value().is_some_and(Option::is_some);
         let kind = matches!(
@@ -98,7 +98,7 @@ impl Drive {
         self.smartctl.as_ref().is_some_and(|told| told.member.value().is_some())
     }
 
-    /// Whose health and counters these are: the drive's, or those of one disk of the volume.
+    /// What the health and counters belong to: the drive, or one disk of the volume.
     pub fn health_subject(&self) -> String {
         match self.smartctl.as_ref().and_then(|told| told.device_type.value()).filter(|_| self.is_volume()) {
             Some(device_type) => wording::disk_of_volume(&self.name, device_type),
@@ -111,10 +111,10 @@ impl Drive {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Smartctl {
-    /// The type of its option `-d`; the origin says who gave it, and when.
+    /// The type for its option `-d`; the origin says who gave it, and when.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub device_type: Fact<String>,
-    /// Model and size of the disk that answered, if that is one of several in a volume.
+    /// Model and size of the disk that answered, if it is one of several in a volume.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub member: Fact<String>,
 }
@@ -141,16 +141,16 @@ pub struct Card {
     /// Its preferred unit to erase and write: the allocation unit of an SD card.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub allocation_unit_bytes: Fact<u64>,
-    /// Its speed classes, as they are printed on it: `C10 U3 V30 A1`.
+    /// Its speed classes as printed on it: `C10 U3 V30 A1`.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub speed_classes: Fact<String>,
-    /// Bytes a second that these promise of sequential writes at least.
+    /// Bytes a second of sequential writes that these classes promise at least.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub promised_bytes_per_s: Fact<u64>,
-    /// Whether it takes several commands at once.
+    /// Whether it accepts several commands at once.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub queues_commands: Fact<bool>,
-    /// How it is clocked: `sd high speed`, `mmc HS200` …
+    /// Its bus timing: `sd high speed`, `mmc HS200` …
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub timing: Fact<String>,
 }
@@ -159,10 +159,10 @@ pub struct Card {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Cloud {
-    /// Whose it is, and of what kind: `AWS EBS`, `AWS instance store`, `Google persistent disk` …
+    /// Its provider and kind: `AWS EBS`, `AWS instance store`, `Google persistent disk` …
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub volume: Fact<String>,
-    /// I/Os that wait in the volume now.
+    /// I/Os waiting in the volume now.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub queue_length: Fact<u64>,
 }
@@ -177,8 +177,8 @@ macro_rules! counts {
         }
 
         impl Counts {
-            /// What was counted since an earlier reading. What one of the two does not know is not known; a
-            /// counter that went backward was reset in between, as after a device was attached again.
+            /// What was counted since an earlier reading. A count that either reading lacks is unknown. A
+            /// counter that went backward counts from zero: it was reset, as when a device is attached again.
             #[must_use]
             pub fn since(&self, earlier: &Self) -> Self {
                 Self { $($name: difference(&self.$name, &earlier.$name),)* }
@@ -189,7 +189,7 @@ macro_rules! counts {
                 [$((stringify!($name), &self.$name),)*].into_iter()
             }
 
-            /// Every counter, to be changed.
+            /// Every counter, for changes.
             pub fn each_mut(&mut self) -> impl Iterator<Item = &mut Fact<u64>> {
                 [$(&mut self.$name,)*].into_iter()
             }
@@ -202,11 +202,11 @@ counts! {
     throttled_light_s,
     /// Time of heavy throttling (Thermal Management Temperature 2 of NVMe).
     throttled_heavy_s,
-    /// Times that it began to throttle lightly.
+    /// Times that light throttling began.
     throttled_light_times,
-    /// Times that it began to throttle heavily.
+    /// Times that heavy throttling began.
     throttled_heavy_times,
-    /// Time above the temperature at which it warns, in steps of a minute.
+    /// Time above the warning temperature, in steps of a minute.
     warm_s,
     /// Time above the critical temperature, in steps of a minute.
     hot_s,
@@ -218,7 +218,7 @@ counts! {
     uncorrectable_sectors,
     /// Transfers over the link that came with a wrong checksum (SMART 199).
     crc_errors,
-    /// Errors of a SCSI drive that are not of its medium: of transport or controller (SPC, log page 06h).
+    /// Errors of a SCSI drive's transport or controller rather than of its medium (SPC, log page 06h).
     non_medium_errors,
     /// Times that the link became slower (SMART 183 of some makers).
     link_downshifts,
@@ -228,7 +228,7 @@ counts! {
     pcie_corrected_errors,
     /// Errors of the PCI Express link that were not corrected (AER).
     pcie_uncorrected_errors,
-    /// Entries in its log of errors. That of NVMe also has commands which are only not supported.
+    /// Entries in its error log. NVMe also logs commands that are merely unsupported.
     error_log_entries,
     /// Self-tests in its log that found a failure.
     self_tests_failed,
@@ -238,17 +238,17 @@ counts! {
     power_cycles,
     /// Hours that it was on.
     power_on_hours,
-    /// What its hosts have written since it was made, as it counts.
+    /// Bytes that its hosts have written since it was made, as it counts them.
     lifetime_bytes_written,
-    /// What its hosts have read since it was made.
+    /// Bytes that its hosts have read since it was made, as it counts them.
     lifetime_bytes_read,
-    /// Time in which it was busy with commands, as it counts, in steps of a minute.
+    /// Time in which it was busy with commands, as it counts it, in steps of a minute.
     controller_busy_s,
     /// Bytes read through the kernel since it was attached, by all programs.
     bytes_read,
-    /// What was written through the kernel.
+    /// Bytes written through the kernel.
     bytes_written,
-    /// What was discarded through the kernel.
+    /// Bytes discarded through the kernel.
     bytes_discarded,
     /// Discards that ended.
     discards,
@@ -264,11 +264,11 @@ counts! {
     volume_iops_exceeded_us,
     /// Time in which a cloud volume was throttled by its own throughput limit.
     volume_throughput_exceeded_us,
-    /// The same by the virtual machine's IOPS limit.
+    /// Time in which a cloud volume was throttled by the virtual machine's IOPS limit.
     instance_iops_exceeded_us,
-    /// The same by the virtual machine's throughput limit.
+    /// Time in which a cloud volume was throttled by the virtual machine's throughput limit.
     instance_throughput_exceeded_us,
-    /// Resets of the drive or its link in the kernel's log, as far back as that goes.
+    /// Resets of the drive or its link in the kernel's log, as far back as the log goes.
     log_resets,
     /// Commands that took too long, in the kernel's log.
     log_timeouts,
@@ -288,17 +288,17 @@ fn difference(now: &Fact<u64>, then: &Fact<u64>) -> Fact<u64> {
     }
 }
 
-/// The entry of a drive.
+/// A drive's entry in smartmontools' database.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Database {
-    /// The family of models that it belongs to; none where the database does not know it.
+    /// The family of models it belongs to; none if the database does not know it.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub family: Fact<Option<String>>,
-    /// What it warns of in this model and firmware; none where it warns of nothing.
+    /// The warning about this model and firmware; none if there is none.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub warning: Fact<Option<String>>,
-    /// Whether it calls the family shingled (SMR). If not, that proves nothing.
+    /// Whether the database calls the family shingled (SMR). "No" proves nothing.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub shingled: Fact<bool>,
 }
@@ -307,11 +307,11 @@ pub struct Database {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Health {
-    /// Whether it reports that it is failing: a threshold of SMART was crossed, or a critical warning of NVMe
-    /// other than heat is set.
+    /// Whether it reports that it is failing: a SMART threshold was crossed, or NVMe reports a critical
+    /// warning other than heat.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub failing: Fact<bool>,
-    /// Warnings in words; none where it warns of nothing.
+    /// Its warnings in words; empty if it has none.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub warnings: Fact<Vec<String>>,
     /// Whether it refuses writes.
@@ -329,25 +329,25 @@ pub struct Health {
     /// Whether it is throttling because of heat now.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub throttling: Fact<bool>,
-    /// Percentage of the rated endurance that is used; may exceed 100. For eMMC the upper end of the reported
-    /// step.
+    /// Percentage of the rated endurance that is used; may exceed 100. For eMMC, the upper end of the
+    /// reported step.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub used_percent: Fact<f64>,
     /// Spare blocks that are left, in percent of the original ones.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub spare_percent: Fact<f64>,
-    /// Percentage of spare from which the drive warns.
+    /// Percentage of spare blocks at which the drive warns.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub spare_threshold_percent: Fact<f64>,
     /// Sectors waiting to be read or reallocated (SMART 197).
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub pending_sectors: Fact<u64>,
-    /// Attributes of SMART as they are.
+    /// SMART attributes as reported.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub attributes: Fact<Vec<Attribute>>,
 }
 
-/// An attribute of SMART. Each maker decides what it counts, and in which unit.
+/// A SMART attribute. Each maker decides what it counts and in which unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Attribute {
@@ -355,37 +355,37 @@ pub struct Attribute {
     pub id: u8,
     /// Its normalized value.
     pub value: u8,
-    /// The lowest it was.
+    /// The lowest value so far.
     pub worst: u8,
-    /// The threshold that predicts failure; 0 if none does.
+    /// The threshold that predicts failure; 0 if there is none.
     pub threshold: u8,
-    /// Six bytes of the maker's own.
+    /// Six bytes whose meaning the maker decides.
     pub raw: u64,
     /// Whether it predicts failure, rather than counting use.
     pub prefail: bool,
 }
 
 impl Attribute {
-    /// Whether it has come down to its threshold (ATA8-ACS, SMART; 0, 254 and 255 are no values).
+    /// Whether its value has fallen to its threshold (ATA8-ACS, SMART; 0, 254 and 255 are not values).
     pub fn has_failed(&self) -> bool {
         self.threshold > 0 && (1..=253).contains(&self.value) && self.value <= self.threshold
     }
 }
 
-/// Memory that was requested and granted.
+/// Host memory that a drive requested and was granted.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct HostMemory {
-    /// Bytes that the drive prefers (HMPRE of Identify Controller); 0 where it wants none.
+    /// Bytes that the drive prefers (HMPRE of Identify Controller); 0 if it wants none.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub wanted_bytes: Fact<u64>,
-    /// Bytes that it needs at least to use any (HMMIN).
+    /// Fewest bytes that it can use (HMMIN).
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub least_bytes: Fact<u64>,
-    /// Bytes that it has been granted; 0 for none.
+    /// Bytes that it was granted; 0 for none.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub given_bytes: Fact<u64>,
-    /// Bytes that the kernel grants a drive at most (`nvme.max_host_mem_size_mb`).
+    /// Most bytes that the kernel grants a drive (`nvme.max_host_mem_size_mb`).
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub limit_bytes: Fact<u64>,
 }
@@ -410,23 +410,23 @@ pub struct Identity {
     /// Version of its firmware.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub firmware: Fact<String>,
-    /// Its serial number, as a hash wherever it is stored.
+    /// Its serial number, stored only as a hash.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub serial: Fact<Serial>,
-    /// Number of an NVMe namespace other than the first: a drive of its own that has the serial number of all of them.
+    /// Number of an NVMe namespace other than the first. Each namespace is a drive of its own, but all share one serial number.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub namespace: Fact<String>,
-    /// Where a drive is plugged in that may show no serial number of its own: its USB port and its number there.
+    /// USB port, and number there, of a drive that may show no serial number of its own.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub port: Fact<String>,
-    /// Bytes that it reports to hold.
+    /// Its capacity in bytes, as it reports it.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub capacity_bytes: Fact<u64>,
     /// Rotation in rpm; 0 for a drive that does not rotate.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub rotation_rpm: Fact<u32>,
-    /// What presents the drive, if a hypervisor, a cloud or a controller does, so that the real medium is
-    /// hidden; else none.
+    /// What presents the drive and hides its real medium: a hypervisor, a cloud or a controller; otherwise
+    /// none.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub virtual_by: Fact<Option<String>>,
     /// Whether it reports TRIM support.
@@ -434,19 +434,19 @@ pub struct Identity {
     pub knows_trim: Fact<bool>,
 }
 
-/// A serial number. What is stored is a keyed hash: it distinguishes the drives of one machine and reveals no
-/// number. The number itself is only shown on the terminal, and is never written.
+/// A serial number. Only a keyed hash is stored, which distinguishes the drives of one machine and reveals no
+/// number. The number itself is shown only on the terminal and never written.
 #[derive(Clone, Debug, Default, Eq, Serialize, Deserialize)]
 pub struct Serial {
     /// HMAC-SHA-256 of the number, keyed with this machine's identity, in hexadecimal.
     pub hash: String,
-    /// The number itself, where it has just been read.
+    /// The number itself, if it has just been read.
     #[serde(skip)]
     pub plain: Option<String>,
 }
 
 impl PartialEq for Serial {
-    /// Compared by what is stored, so that facts just collected equal the same facts read back.
+    /// Compares only hashes, so that facts just collected equal the same facts read back.
     fn eq(&self, other: &Self) -> bool {
         self.hash == other.hash
     }
@@ -462,25 +462,25 @@ pub struct Link {
     /// The kernel's driver for it: `nvme`, `uas`, `usb-storage`, `ahci`.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub driver: Fact<String>,
-    /// Its parts, from the drive up: the drive, the port above it, every hub up to the host.
+    /// Its parts from the drive up: the drive, the port above it, and every hub up to the host.
     pub hops: Vec<Hop>,
-    /// Bytes a second that it carries at most as it is now, after encoding, before the protocol's own
-    /// overhead: the slowest of its parts.
+    /// Bytes a second that its slowest part can carry now, after encoding and before the protocol's own
+    /// overhead.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub ceiling_bytes_per_s: Fact<u64>,
-    /// The same if every part ran at its best: what this drive could have in this place.
+    /// Bytes a second if every part ran at its best: what this drive could have in this place.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub possible_bytes_per_s: Fact<u64>,
-    /// Commands that the drive takes at once.
+    /// Commands that one queue of the drive holds.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub queue_depth: Fact<u64>,
-    /// Queues of commands, each of that depth.
+    /// Command queues, each of `queue_depth`.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub queues: Fact<u64>,
 }
 
 impl Link {
-    /// Bus and ceiling, as far as they are known: `PCIe, 3,940 MB/s`.
+    /// Bus and ceiling, as far as known: `PCIe, 3,940 MB/s`.
     pub fn words(&self) -> Option<String> {
         let ceiling = self.ceiling_bytes_per_s.get().map(|rate| Rate(rate as f64).to_string());
         let parts: Vec<String> = self.bus.value().cloned().into_iter().chain(ceiling).collect();
@@ -496,22 +496,22 @@ pub struct Hop {
     pub name: String,
     /// What it is, in words: `the drive`, `the port above`, `hub` …
     pub kind: String,
-    /// Bits a second on one lane before encoding: 8 GT/s of PCIe and 6 Gb/s of SATA are 8e9 and 6e9.
+    /// Bits a second on one lane before encoding: 8e9 for PCIe at 8 GT/s, 6e9 for SATA at 6 Gb/s.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub line_bits_per_s: Fact<u64>,
-    /// The same at its best.
+    /// The highest rate that it supports, in the same unit.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub line_bits_per_s_max: Fact<u64>,
     /// Lanes in use.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub lanes: Fact<u32>,
-    /// Lanes that it has.
+    /// Lanes that it has at most.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub lanes_max: Fact<u32>,
-    /// Bytes a second that it carries at most now.
+    /// Bytes a second that it can carry now.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub bytes_per_s: Fact<u64>,
-    /// The same at its best.
+    /// Bytes a second that it can carry at its best.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub bytes_per_s_max: Fact<u64>,
 }
@@ -535,10 +535,10 @@ pub fn sata_bytes_per_s(line_bits_per_s: u64) -> u64 {
     line_bits_per_s / 10
 }
 
-/// Bytes a second of USB at most. Up to 480 Mb/s data and bit stuffing share one wire, and bulk transfers of
-/// 512 bytes fit 13 times into a microframe of 125 µs (USB 2.0, §5.8.4), which is 53 MB/s; 12 Mb/s allow 19
-/// packets of 64 bytes in a millisecond. 5 Gb/s are encoded with 8b/10b (USB 3.2, §6.3.2), faster lanes with
-/// 128b/132b (§6.3.3). The kernel's `speed` counts all lanes.
+/// Most bytes a second that USB carries. Up to 480 Mb/s, data and bit stuffing share one wire. 13 bulk
+/// transfers of 512 bytes fit into a microframe of 125 µs (USB 2.0, §5.8.4), which is 53 MB/s. At 12 Mb/s, 19
+/// packets of 64 bytes fit into a millisecond. 5 Gb/s are encoded with 8b/10b (USB 3.2, §6.3.2), faster lanes
+/// with 128b/132b (§6.3.3). The kernel's `speed` counts all lanes.
 pub fn usb_bytes_per_s(line_bits_per_s: u64) -> u64 {
     match line_bits_per_s {
         ..12_000_000 => line_bits_per_s / 8,
@@ -549,18 +549,18 @@ pub fn usb_bytes_per_s(line_bits_per_s: u64) -> u64 {
     }
 }
 
-/// Lines of the kernel's log about one drive or its link. The newest are kept, up to [`Log::LINES_MAX`]; how
-/// many there were of each kind is in [`super::Counts`].
+/// The newest lines of the kernel's log about one drive or its link, up to [`Log::LINES_MAX`].
+/// [`super::Counts`] says how many lines of each kind there were.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Log {
-    /// In the order of the log.
+    /// The lines, in the order of the log.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub lines: Fact<Vec<LogLine>>,
 }
 
 impl Log {
-    /// More lines than this are counted and not kept.
+    /// Most lines that are kept; older ones are only counted.
     pub const LINES_MAX: usize = 40;
 }
 
@@ -594,22 +594,22 @@ pub enum LogKind {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LogLine {
-    /// When it was written, since the system started.
+    /// When it was logged, in seconds since the system started.
     pub at_s: f64,
     /// What the line is about.
     pub kind: LogKind,
-    /// The line.
+    /// Its text.
     pub text: String,
 }
 
-/// Policies of power.
+/// Power-saving policies.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Power {
-    /// Policy of the kernel for links of PCI Express (ASPM).
+    /// The kernel's policy for PCI Express links (ASPM).
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub aspm_policy: Fact<String>,
-    /// The longest wake-up that an NVMe drive may have by itself (APST); 0 switches it off.
+    /// The longest wake-up time that an NVMe drive may choose by itself (APST); 0 switches that off.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub wake_us_max: Fact<u64>,
     /// Policy for a SATA link: `max_performance`, `med_power_with_dipm` …
@@ -620,37 +620,37 @@ pub struct Power {
     pub runtime: Fact<String>,
 }
 
-/// What a drive holds, as it reports.
+/// A drive's space in use, block size and zones, as it reports them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Space {
     /// Bytes that the drive counts as in use (NVMe's NUSE); unknown where it reports its size instead.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub allocated_bytes: Fact<u64>,
-    /// Whether the drive reports another block size as better than the one in use.
+    /// The block size that the drive reports as faster than the one in use.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub better_block_bytes: Fact<u64>,
     /// Zones that must be written sequentially.
     pub zones: Zones,
 }
 
-/// Zones, of drives that have them.
+/// Zones of a zoned drive.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Zones {
     /// `none`, `host-aware`, `host-managed`. A drive-managed shingled disk reports `none`.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub model: Fact<String>,
-    /// Bytes of a zone.
+    /// Size of a zone in bytes.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub zone_bytes: Fact<u64>,
 }
 
-/// Differences, drive by drive.
+/// What changed between two collections of facts, drive by drive.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct FactsDelta {
-    /// The drives that both collections know, in the order of the later one.
+    /// The drives in both collections, in the order of the later one.
     pub drives: Vec<DriveDelta>,
 }
 
@@ -660,7 +660,7 @@ pub struct FactsDelta {
 pub struct DriveDelta {
     /// The kernel's name.
     pub name: String,
-    /// What was counted in between, I/O of all programs included.
+    /// What was counted in between, including I/O of all programs.
     pub counts: Counts,
     /// Temperature before.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
@@ -668,10 +668,10 @@ pub struct DriveDelta {
     /// Temperature after.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub temperature_after_c: Fact<f64>,
-    /// What the link could carry before.
+    /// Bytes a second that the link could carry before.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub ceiling_before_bytes_per_s: Fact<u64>,
-    /// What it can carry after; a link that saves power may have been slower before.
+    /// Bytes a second that it can carry after; a link that saves power may have been slower before.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub ceiling_after_bytes_per_s: Fact<u64>,
     /// New lines of the kernel's log.
@@ -679,7 +679,7 @@ pub struct DriveDelta {
 }
 
 impl Facts {
-    /// What changed since earlier facts of the same target. A drive that only one of them knows is left out.
+    /// What changed since earlier facts of the same target. A drive in only one of them is left out.
     pub fn since(&self, before: &Self) -> FactsDelta {
         let drives = self.drives.iter().filter_map(|after| {
             let earlier = before.drives.iter().find(|drive| drive.name == after.name)?;
@@ -694,7 +694,7 @@ impl DriveDelta {
         let lines = |drive: &Drive| drive.log.lines.value().cloned().unwrap_or_default();
         let old = lines(before);
         let log = match before.log.lines {
-            // Without a log before, which of the lines are new is not known.
+            // Without an earlier log, it is unknown which of the lines are new.
             Fact::Value { .. } => lines(after).into_iter().filter(|line| !old.contains(line)).collect(),
             _ => Vec::new(),
         };

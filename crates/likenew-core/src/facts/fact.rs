@@ -1,4 +1,4 @@
-//! One fact: a value and where it comes from, or why it is not known.
+//! A fact: a value and where it comes from, or why it is unknown.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -8,19 +8,19 @@ use crate::wording;
 /// absent if it was not queried.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Fact<T> {
-    /// It does not apply to this kind of drive, or was not queried.
+    /// The fact does not apply to this kind of drive, or was not queried.
     #[default]
     NotQueried,
-    /// It was queried and could not be found out.
+    /// The fact was queried, but could not be found out.
     Unknown {
         /// The reason: a sentence without a full stop.
         reason: String,
         /// What the owner could do to make it known, as an instruction without a full stop.
         help: Option<String>,
-        /// Where it would have come from.
+        /// Where the value would have come from.
         origin: String,
     },
-    /// It is known.
+    /// The value is known.
     Value {
         /// The value.
         value: T,
@@ -30,17 +30,17 @@ pub enum Fact<T> {
 }
 
 impl<T> Fact<T> {
-    /// A value from there.
+    /// A value that comes from `origin`.
     pub fn new(value: T, origin: impl Into<String>) -> Self {
         Self::Value { value, origin: origin.into() }
     }
 
-    /// Not known, for this reason.
+    /// An unknown value, for this reason.
     pub fn unknown(reason: impl Into<String>, origin: impl Into<String>) -> Self {
         Self::Unknown { reason: reason.into(), help: None, origin: origin.into() }
     }
 
-    /// A value if there is one, else why there is none.
+    /// The value if there is one, otherwise the reason why there is none.
     pub fn from_option(value: Option<T>, reason: &str, origin: impl Into<String>) -> Self {
         match value {
             Some(value) => Self::new(value, origin),
@@ -48,7 +48,7 @@ impl<T> Fact<T> {
         }
     }
 
-    /// Says what would help. Changes nothing but what is unknown.
+    /// Adds to an unknown fact what would help; leaves other facts as they are.
     #[must_use]
     pub fn help(mut self, instruction: impl Into<String>) -> Self {
         if let Self::Unknown { help, .. } = &mut self {
@@ -94,7 +94,7 @@ impl<T> Fact<T> {
         matches!(self, Self::NotQueried)
     }
 
-    /// The same fact in other words.
+    /// The same fact with its value converted.
     pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Fact<U> {
         match self {
             Self::NotQueried => Fact::NotQueried,
@@ -103,7 +103,7 @@ impl<T> Fact<T> {
         }
     }
 
-    /// What follows from the value, which may be nothing, for the reason given.
+    /// The same fact with what follows from its value; unknown for this reason where nothing follows.
     #[must_use]
     pub fn and_then<U>(self, reason: &str, follow: impl FnOnce(T) -> Option<U>) -> Fact<U> {
         match self.map(follow) {
@@ -113,7 +113,7 @@ impl<T> Fact<T> {
         }
     }
 
-    /// This, if it is known; else the other one, if that is known or was at least queried.
+    /// This fact if it is known; otherwise `other`, if that is known, or if only that was queried.
     #[must_use]
     pub fn or_else(self, other: impl FnOnce() -> Self) -> Self {
         if self.value().is_some() {
@@ -121,7 +121,7 @@ impl<T> Fact<T> {
         }
         match other() {
             Self::NotQueried => self,
-            // The first way is the usual one, so its reason says more.
+            // This source is the usual one, so its reason says more.
             Self::Unknown { .. } if !self.is_not_queried() => self,
             other => other,
         }
@@ -132,7 +132,7 @@ impl<T> Fact<T> {
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 enum FactRepr<T> {
-    // This variant comes first: any input would parse as a value that may be absent.
+    // This variant comes first: any input would parse as a value of an optional type.
     Unknown {
         unknown: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]

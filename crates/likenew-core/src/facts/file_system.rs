@@ -1,4 +1,4 @@
-//! The layers from a folder to its medium, the file system among them, and who sends TRIM for it.
+//! The layers from a folder to its medium, including the file system, and who sends TRIM for it.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +14,7 @@ pub struct FileSystem {
     /// `ext4`, `btrfs` …
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub kind: Fact<String>,
-    /// What it was mounted from.
+    /// The device or share that it was mounted from.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub source: Fact<String>,
     /// Options of the mount and of the file system.
@@ -35,7 +35,7 @@ pub struct FileSystem {
     /// How full it is, in percent of what an ordinary user could fill.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub used_percent: Fact<f64>,
-    /// Whether it compresses what is written, so that a drive gets fewer bytes than programs write.
+    /// Whether it compresses data, so that a drive receives fewer bytes than programs write.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub compresses: Fact<bool>,
     /// Who sends TRIM to the drive.
@@ -43,7 +43,7 @@ pub struct FileSystem {
 }
 
 impl FileSystem {
-    /// Whether an option is set, alone or with a value; unknown where the options are.
+    /// Whether an option is set, with or without a value; unknown where the options are unknown.
     pub fn has_option(&self, name: &str) -> Option<bool> {
         let is_it = |option: &String| {
             option.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
@@ -56,10 +56,10 @@ impl FileSystem {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Trimming {
-    /// Whether it is mounted with `discard`, so that it sends TRIM as soon as something is deleted.
+    /// Whether it is mounted with `discard`, which sends TRIM as soon as something is deleted.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub immediate: Fact<bool>,
-    /// Whether there is a timer for fstrim.
+    /// Whether a timer for fstrim exists.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub timer_present: Fact<bool>,
     /// Whether that timer starts with the system.
@@ -68,16 +68,16 @@ pub struct Trimming {
     /// How long ago it last ran.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub timer_last_run_age_s: Fact<u64>,
-    /// Whether the timer, when it runs, trims this file system.
+    /// Whether the timer trims this file system when it runs.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub timer_covers: Fact<bool>,
-    /// Why it does or does not: a sentence without a full stop.
+    /// Why the timer does or does not trim it: a sentence without a full stop.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub timer_coverage_reason: Fact<String>,
 }
 
 impl Trimming {
-    /// Whether anything sends TRIM for this file system now and then, as far as known.
+    /// Whether anything sends TRIM for this file system regularly, as far as known.
     pub fn is_sent(&self) -> Option<bool> {
         match (self.immediate.get(), self.timer_enabled.get(), self.timer_covers.get()) {
             (Some(true), ..) | (_, Some(true), Some(true)) => Some(true),
@@ -109,7 +109,7 @@ pub enum LayerKind {
     Multipath,
     /// Any other mapping of the device mapper.
     Mapping,
-    /// An array of Linux (md).
+    /// A software array of Linux (md).
     Array,
     /// A file used as a device.
     Loop,
@@ -130,7 +130,7 @@ pub enum LayerKind {
 }
 
 impl LayerKind {
-    /// Whether it passes every I/O on to one place. Arrays, caches and files that serve as devices change the I/O.
+    /// Whether it passes every I/O on to one place. Arrays, caches and loop devices change the I/O.
     pub fn passes_commands(self) -> bool {
         matches!(
             self,
@@ -143,7 +143,7 @@ impl LayerKind {
         )
     }
 
-    /// In words, as a report has them.
+    /// The kind in words, as reports print it.
     pub fn words(self) -> &'static str {
         match self {
             Self::FileSystem => "file system",
@@ -166,7 +166,7 @@ impl LayerKind {
         }
     }
 
-    /// Whether it is a drive and not a layer over one.
+    /// Whether it is a drive rather than a layer above one.
     pub fn is_bottom(self) -> bool {
         matches!(self, Self::Disk | Self::UsbDisk | Self::VirtualDisk | Self::Memory | Self::Network)
     }
@@ -176,11 +176,11 @@ impl LayerKind {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Layer {
-    /// The kernel's name: `nvme0n1p2`, `dm-0`; of a file system, where it is mounted.
+    /// The kernel's name: `nvme0n1p2`, `dm-0`; for a file system, its mount point.
     pub name: String,
     /// Its kind.
     pub kind: LayerKind,
-    /// Names of the layers right below it.
+    /// Names of the layers directly below it.
     pub on: Vec<String>,
     /// The owner's name for it: the name of a mapping, the file of a loop device.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
@@ -188,50 +188,50 @@ pub struct Layer {
     /// Its size.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub capacity_bytes: Fact<u64>,
-    /// Bytes of the file of a loop device that lie in a hole, and are read without the drive.
+    /// Bytes of a loop device's file that lie in holes, which are read without the drive.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub hole_bytes: Fact<u64>,
-    /// Where a partition starts on its disk; where a loop device starts in its file, if it holds only a part of that.
+    /// Where a partition starts on its disk, or a loop device in its file if it holds only a part of the file.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub start_bytes: Fact<u64>,
-    /// Distance of its start from the drive's nearest physical block boundary; 0 is right.
+    /// Distance of its start from the drive's nearest physical block boundary; 0 is aligned.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub alignment_offset_bytes: Fact<i64>,
     /// Its smallest addressable unit.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub logical_block_bytes: Fact<u64>,
-    /// The unit that it reports to write without reading first.
+    /// The unit that it can write without reading first, as it reports it.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub physical_block_bytes: Fact<u64>,
-    /// Its preferred I/O size; a stripe of an array.
+    /// Its preferred I/O size; for an array, a stripe.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub optimal_io_bytes: Fact<u64>,
-    /// Whether it reports to take TRIM and pass it on.
+    /// Whether it reports that it accepts TRIM and passes it on.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub takes_trim: Fact<bool>,
-    /// The most that one TRIM may cover; 0 where it takes none.
+    /// Most bytes that one TRIM may cover; 0 if it accepts none.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub discard_bytes_max: Fact<u64>,
     /// The granularity of TRIM.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub discard_granularity_bytes: Fact<u64>,
-    /// Distance of its start from the first of those multiples.
+    /// Distance of its start from the first multiple of that granularity.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub discard_alignment_bytes: Fact<u64>,
-    /// How the kernel provisions a SCSI disk: `unmap` where it sends TRIM, `full` where it sends none.
+    /// How the kernel provisions a SCSI disk: `unmap` if it sends TRIM, `full` if it sends none.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub provisioning_mode: Fact<String>,
-    /// The rule for udev with which the kernel sends TRIM to a disk that supports it (LBPU) and does not announce it, as
-    /// behind many USB bridges. Known of no other disk.
+    /// The udev rule that makes the kernel send TRIM to a disk that supports it (LBPU) but does not announce
+    /// it, as behind many USB bridges. Not known for other disks.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub unmap_rule: Fact<String>,
     /// The I/O scheduler in use.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub scheduler: Fact<String>,
-    /// Requests that may wait in its queue.
+    /// Most requests that may wait in its queue.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub queue_requests_max: Fact<u64>,
-    /// The longest request that is sent down at once.
+    /// The longest request that is sent down, in bytes.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub request_bytes_max: Fact<u64>,
     /// Read-ahead of files.
@@ -240,22 +240,22 @@ pub struct Layer {
     /// The kernel's setting for its write cache: `write back` or `write through`.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub write_cache: Fact<String>,
-    /// Whether it reports to rotate. A virtual disk reports what its host chose.
+    /// Whether it reports that it rotates. A virtual disk reports what its host chose.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub rotates: Fact<bool>,
-    /// Options that decide speed: of a mapping those of its table, without any key.
+    /// Options that decide speed; for a device mapping, those of its table, without any key.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub options: Fact<Vec<String>>,
     /// The level of an array: `raid5`.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub level: Fact<String>,
-    /// Bytes of an array on one member before the next one follows.
+    /// Bytes of an array on one member before the next member follows.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub chunk_bytes: Fact<u64>,
     /// Missing members of an array.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub members_missing: Fact<u64>,
-    /// Errors of reading, writing and checksums that a pool has counted at its members.
+    /// Read, write and checksum errors that a pool has counted at its members.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub member_errors: Fact<u64>,
     /// What an array is busy with: `idle`, `resync`, `check` …
@@ -263,12 +263,12 @@ pub struct Layer {
     pub busy_with: Fact<String>,
 }
 
-/// Where a rule for udev goes that lets the kernel send TRIM.
+/// The file for udev rules that let the kernel send TRIM.
 pub const UNMAP_RULES: &str = "/etc/udev/rules.d/60-unmap.rules";
 
 impl Layer {
-    /// What lets the kernel send TRIM to a disk that supports it, at once and after each start, and what undoes that; both for
-    /// root.
+    /// Root commands that let the kernel send TRIM to a disk that supports it, now and after each start, and
+    /// those that undo this.
     pub fn unmap_commands(&self) -> Option<(String, String)> {
         let (rule, name) = (shell_quote(self.unmap_rule.value()?), shell_quote(&self.name));
         Some((
@@ -281,7 +281,7 @@ impl Layer {
         ))
     }
 
-    /// Bytes from the last multiple of `unit` to the start of a partition, if known.
+    /// Bytes from the last multiple of `unit` to a partition's start, if known.
     pub fn misaligned_by(&self, unit: u64) -> Option<u64> {
         self.start_bytes.get().filter(|_| unit > 0).map(|start| start % unit)
     }

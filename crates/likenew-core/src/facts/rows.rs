@@ -5,29 +5,29 @@ use serde_json::{Map, Value};
 
 use super::Facts;
 
-/// One fact, as a table has it.
+/// One fact as a row of a table.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FactRow {
     /// `machine`, `stack`, `file_system`, `identity`, `link` …
     pub section: String,
-    /// Whose fact it is: the name of a layer, a drive, a part of a link, a mount point; empty for the machine.
+    /// What the fact describes: a layer, a drive, a part of a link or a mount point, by name; empty for the machine.
     pub subject: String,
     /// The name of the fact, with its unit at the end.
     pub fact: String,
-    /// What it is, or null.
+    /// The value, or null.
     pub value: Value,
-    /// `bytes`, `bytes/s`, `°C` … or empty; also what the end of the name says.
+    /// `bytes`, `bytes/s`, `°C` … or empty; the end of the fact's name says the same.
     pub unit: String,
     /// Where it comes from, or would have.
     pub origin: String,
-    /// Why it is not known, or null.
+    /// Why it is unknown, or null.
     pub unknown: Option<String>,
     /// What would make it known, or null.
     pub help: Option<String>,
 }
 
 impl Facts {
-    /// Every fact that was queried, in a fixed order. A table shows what JSON has: of a serial number, its
+    /// Every fact that was queried, in a fixed order. A table shows what JSON shows: for a serial number, its
     /// hash.
     pub fn rows(&self) -> Vec<FactRow> {
         let mut rows = Vec::new();
@@ -41,7 +41,7 @@ impl Facts {
     }
 }
 
-/// Walks down to the leaves. Anything with a name is a subject, and the parts of a drive are sections.
+/// Walks down to the leaves. Anything with a name is a subject; the parts of a drive are sections.
 fn walk(section: &str, subject: &str, value: &Value, rows: &mut Vec<FactRow>) {
     match value {
         Value::Array(elements) => elements.iter().for_each(|element| walk(section, subject, element, rows)),
@@ -63,7 +63,7 @@ fn walk(section: &str, subject: &str, value: &Value, rows: &mut Vec<FactRow>) {
     }
 }
 
-/// Fields that only group, and stay in the section of what they group.
+/// The section of a field. Fields that only group others stay in the section of their parent.
 fn inner<'a>(section: &'a str, name: &'a str) -> &'a str {
     match (section, name) {
         ("drives", name) => name,
@@ -91,7 +91,7 @@ fn leaf(section: &str, subject: &str, name: &str, field: &Value) -> Option<FactR
     })
 }
 
-/// The value as one cell: the hash of a serial number, and lists as words.
+/// The value as one cell: a serial number as its hash, a list as words.
 fn plain(name: &str, fields: &Map<String, Value>) -> Value {
     let value = fields.get("value").cloned().unwrap_or(Value::Null);
     match (name, &value) {
@@ -107,7 +107,7 @@ fn plain(name: &str, fields: &Map<String, Value>) -> Value {
     }
 }
 
-/// One item of a list that takes more than a word: a line of a log, an attribute of SMART.
+/// A list item of more than a word: a log line or a SMART attribute.
 fn element(value: &Value) -> String {
     let number = |key: &str| value.get(key).and_then(Value::as_f64);
     match (value.get("text").and_then(Value::as_str), number("id"), number("raw")) {
@@ -124,7 +124,7 @@ fn element(value: &Value) -> String {
     }
 }
 
-/// The unit at the end of a name.
+/// The unit that a name ends with.
 pub fn unit(name: &str) -> &'static str {
     let name = ["_max", "_p10", "_p50", "_p90"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
     const UNITS: [(&str, &str); 11] = [
@@ -142,7 +142,7 @@ pub fn unit(name: &str) -> &'static str {
     ];
     let is_end =
         |end: &str| name.strip_suffix(end).is_some_and(|before| before.is_empty() || before.ends_with('_'));
-    // Names of counters begin with what is counted, and amounts with what they are for.
+    // Some names have the unit before what is counted or what it is for: `bytes_read`, `discard_bytes_max`.
     if (name.starts_with("bytes_") || name.contains("_bytes_")) && !name.ends_with("_per_s") {
         return "bytes";
     }

@@ -1,4 +1,4 @@
-//! Why a number in evidence cannot have been measured.
+//! Sentences on why a number in evidence cannot have been measured.
 
 use crate::units::{Nanos, amount};
 

@@ -4,14 +4,14 @@ use super::shared::*;
 
 /// Bytes of a small I/O: those of the metrics for random I/O.
 const SMALL_BYTES: f64 = 4096.0;
-/// Share of one processor from which it is full; without encryption the kernel needs far less for sequential
+/// Share of one CPU core from which it is busy; without encryption the kernel needs far less for sequential
 /// reads. Chosen: a single busy thread reaches it.
 const ONE_PROCESSOR: f64 = 0.8;
 /// Ratio of two rates below which one cipher limits both. Chosen: a cipher is steadier than that.
 const ALIKE: f64 = 1.3;
 /// Ratio of two delays up to which a layer adds the same to every I/O. Chosen: reads and writes of a drive differ by more.
 const SAME_DELAY: f64 = 1.6;
-/// Speed over its reference from which a delay is more than scatter. Chosen: the scatter of checks.
+/// Speed over its reference below which a delay is more than scatter. Chosen: the scatter of checks.
 const SLOWER: f64 = 0.9;
 /// Half the interval of a ratio of delays, as a share. Assumed: each is a difference of two times.
 const DELAY_ERROR: f64 = 0.2;
@@ -39,7 +39,7 @@ pub(super) static CAUSE: Cause = Cause {
             Some((cores, format!("The kernel used {used} of one CPU core during sequential reads.")))
         })
         .hint(Hint::machine("Watch the CPU during sequential reads")),
-        // A cipher counts bytes wherever they are; a drive does not. If measured processor use shows that
+        // A cipher is as fast for random I/O as for sequential I/O; a drive is not. If CPU use shows that
         // encryption is not the limit, queues that count I/Os may be.
         measured("alike_visible", 0.0, 2.0, ALIKE, |case| {
             case.measurements.kernel_processors?;
@@ -75,7 +75,7 @@ pub(super) static CAUSE: Cause = Cause {
         );
         let mut actions =
             vec![bypass_queues.command(does).undo(undoes), choose_cipher.command("cryptsetup benchmark")];
-        // Without the queues the cipher still runs on the processor that is full.
+        // Without the queues, the cipher still runs on the busy CPU core.
         if case.measurements.kernel_processors.is_some_and(|cores| cores.value >= ONE_PROCESSOR) {
             actions.reverse();
         }
@@ -85,7 +85,7 @@ pub(super) static CAUSE: Cause = Cause {
     ..Cause::BLANK
 };
 
-/// The bytes a second of sequential reads over those of small ones at QD32, or the reverse if that is larger.
+/// Bytes a second of sequential reads over those of small reads at QD32, or the reverse if that is larger.
 fn alike(case: &Case<'_>) -> Option<(Measured, String)> {
     let deep = case.measurements.metric(Metric::RandomReadQd32)?.scale_by(SMALL_BYTES);
     let read = case.measurements.metric(Metric::SequentialRead)?;
@@ -100,8 +100,8 @@ fn alike(case: &Case<'_>) -> Option<(Measured, String)> {
     Some((ratio, text))
 }
 
-/// The time that a 4K random read takes longer than its reference, over the same of a write, or the reverse if that is longer; `None` if
-/// one of them is not slower.
+/// Extra time of a 4K random read against its reference, over that of a write, or the reverse if that is
+/// larger. `None` if one of them is not slower.
 fn delay_ratio(case: &Case<'_>) -> Option<Measured> {
     let delay_ns = |metric: Metric| {
         let (share, reference) = case.shortfall(metric).filter(|(share, _)| share.value < SLOWER)?;

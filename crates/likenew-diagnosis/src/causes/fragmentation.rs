@@ -5,10 +5,10 @@ use super::shared::*;
 /// Time of the seeks in a MiB over that of moving it, from which files are fragmented. Chosen: reads lose a
 /// quarter.
 const SEEKS_COST: f64 = 0.35;
-/// Speed that seeks leave over the speed that was measured, from which they explain it. Chosen: seeks to the next
+/// Speed that seeks leave over the measured speed, from which seeks explain it. Chosen: seeks to the next
 /// fragment may take a third of random ones.
 const FITS: f64 = 0.3;
-/// Time to reach a fragment, in nanoseconds, where it was not measured, and rate in bytes a second: a disk at 7,200 rpm.
+/// Time to reach a fragment, in nanoseconds, if not measured. It and `RATE`, in bytes a second, are of a disk at 7,200 rpm.
 const ACCESS_NS: f64 = 12e6;
 const RATE: f64 = 85e6;
 
@@ -30,7 +30,7 @@ pub(super) static CAUSE: Cause = Cause {
             }
         })
         .hint(Hint::facts("See how fragmented the files are")),
-        // What is read is as slow as the seeks make it.
+        // Reads are as slow as the seeks make them.
         measured("reads_fit_seeks", 1.5, -2.0, FITS, |case| {
             let seeks = pieces_per_mib(case)? * seek_cost(case);
             let share = case.is_below(Metric::SequentialRead).filter(|_| seeks > SEEKS_COST)?;

@@ -6,7 +6,7 @@ use super::shared::*;
 /// volumes"). Chosen: half of the shortest such time.
 const FETCH_NS: f64 = 5e6;
 
-/// Age of a file below which this machine has written it. Chosen: a volume that is made of a snapshot takes longer to be in use.
+/// Age of a file below which this machine has written it. Chosen: a volume made from a snapshot takes longer to be in use.
 const JUST_WRITTEN_S: u64 = 3600;
 
 pub(super) static CAUSE: Cause = Cause {
@@ -32,7 +32,7 @@ pub(super) static CAUSE: Cause = Cause {
             Some((access_ns, format!("A first 4K random read takes {time}.")))
         }),
         fact("just_written", -8.0, 0.0, |case| {
-            // In a folder what was just written is read anyway.
+            // What is read in a folder was just written anyway.
             case.site.filter(|site| site.kind == drive::TargetKind::File)?;
             let age_s = case.facts?.files.as_ref()?.inode_age_s_p50.get()?;
             let text = "What is read was written within the last hour, so it is in no snapshot.";

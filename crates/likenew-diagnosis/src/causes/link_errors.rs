@@ -2,7 +2,7 @@
 
 use super::shared::*;
 
-/// Errors up to this number come with plugging it in.
+/// CRC errors up to this number come from plugging the drive in.
 const CRC_SOME: u64 = 10;
 
 pub(super) static CAUSE: Cause = Cause {

@@ -6,8 +6,8 @@ use crate::settings::REPARTITION;
 /// Drives write 4 KiB or a multiple of it (Advanced Format; pages of flash).
 const UNIT: u64 = 4096;
 
-/// Sequential over 4K random writes, each as a share of its reference, from which only small writes are slow. Chosen: above the scatter
-/// of checks.
+/// Sequential over 4K random writes, each as a share of its reference, from which only small writes are slow.
+/// Chosen: above the scatter of checks.
 const ONLY_SMALL: f64 = 1.15;
 
 pub(super) static CAUSE: Cause = Cause {

@@ -6,7 +6,7 @@ use super::shared::*;
 /// scatter of a check; on a large drive a short pass frees few blocks.
 const FASTER: f64 = 1.1;
 
-/// Speed of writes after TRIM over before, from which it helps. Chosen: the smallest drop that counts as a write cliff.
+/// Speed of writes after TRIM over that before, from which TRIM helps. Chosen: the smallest drop that counts as a write cliff.
 const TRIM_HELPS: f64 = 1.3;
 
 pub(super) static CAUSE: Cause = Cause {
@@ -18,7 +18,7 @@ pub(super) static CAUSE: Cause = Cause {
     prior: -1.0,
     explains: &[&[RewrittenFaster, WriteCliff], SLOW_WRITES, &[Stalls]],
     evidence: &[
-        // Where a place was restored by writing it again, TRIM cannot make it faster.
+        // Addresses that were restored by writing them again cannot become faster by TRIM.
         measured("trim_helps", 4.0, -0.5, TRIM_HELPS, |case| {
             let gains = |ratio: Measured| ratio.chance_above(TRIM_HELPS) > 0.5;
             let is_restored = case.measurements.rewritten_over_first.is_some_and(gains);
@@ -45,8 +45,8 @@ pub(super) static CAUSE: Cause = Cause {
         })
         .hint(SHOW_TIMER)
         .in_group("arrival"),
-        // Where writes are slow, or nobody knows whether they are: deleted data that the drive keeps is gone where it was written
-        // again.
+        // Counts if writes are slow or lack a reference: writing an address again removes the deleted data
+        // that the drive keeps there.
         measured("rewritten_faster", 0.5, -2.0, FASTER, |case| {
             let is_slow = slowest_writes(case).is_none_or(|share| share.value < WRITES_BELOW);
             rewritten_faster(case.measurements.rewritten_over_first.filter(|_| is_slow)?)
@@ -149,7 +149,7 @@ fn passthrough(facts: &Facts, layer: &Layer) -> Option<([String; 2], bool)> {
             };
             Some((["unmap", "ignore"].map(edit), false))
         }
-        // A bridge may announce no support and have it; one that does not know UNMAP could take it for something else.
+        // A bridge may support TRIM without announcing it; one that does not know UNMAP could take it for something else.
         LayerKind::Disk | LayerKind::UsbDisk => {
             let (does, undoes) = layer.unmap_commands()?;
             Some(([does, undoes], true))

@@ -2,8 +2,8 @@
 
 use super::shared::*;
 
-/// Share of a file system in use, in percent, from which hardly anything is left to trim. Chosen: the same as
-/// of a drive that is nearly full.
+/// Share of a file system in use, in percent, from which TRIM has hardly anything left to free. Chosen: the
+/// same as of a drive that is nearly full.
 const IN_USE_PERCENT: f64 = 90.0;
 /// Speed of a second sequential pass over that of the end of the first, from which the first one paid for
 /// garbage collection. Chosen: the smallest drop that counts as a write cliff.
@@ -12,12 +12,12 @@ const FASTER: f64 = 1.3;
 /// Share of its reference from which a speed is as when new. Chosen: the scatter of a check.
 const AS_NEW: f64 = 0.9;
 
-/// Writes over reads, each as a share of its reference, that little but garbage collection leaves. Chosen: misaligned writes still reach
-/// half.
+/// Writes over reads, each as a share of its reference, below which hardly anything but garbage collection
+/// explains it. Chosen: misaligned writes still reach half.
 const FAR_BELOW: f64 = 0.35;
 
-/// Sequential over random reads, each as a share of its reference, below which it is their order that makes reads slow. Chosen: the
-/// scatter of two speeds of a check.
+/// Sequential over random reads, each as a share of its reference, below which only sequential reads are
+/// slow. Chosen: the scatter of two speeds of a check.
 const IN_ORDER_BELOW: f64 = 0.8;
 
 /// The slowest random reads as a share of what the drive could do, if they are as fast as when new.
@@ -25,7 +25,7 @@ fn random_reads_as_new(case: &Case<'_>) -> Option<Measured> {
     slowest(case, &[Metric::RandomRead, Metric::RandomReadQd32]).filter(|share| share.value >= AS_NEW)
 }
 
-/// Whether old data is what sequential reads read, and no link holds them back. In a folder they read what was just written.
+/// Whether sequential reads read old data, and no link holds them back. In a folder they read what was just written.
 fn reads_old_data(case: &Case<'_>) -> bool {
     !case.site.is_some_and(|site| site.kind == drive::TargetKind::Folder) && !case.reads_fill_link()
 }
@@ -48,8 +48,8 @@ pub(super) static CAUSE: Cause = Cause {
     kind: CauseKind::Drive,
     prior: -1.5,
     explains: &[&[RewrittenFaster, WriteCliff], SLOW_WRITES, &[Below(Metric::SequentialRead), Stalls]],
-    // Data that was written in small pieces lies on some dies more than on others, which slows down sequential reads and no random
-    // ones.
+    // Data written in small pieces lies on some dies more than on others, which slows sequential reads but
+    // not random ones.
     explains_here: |case, symptom| {
         symptom != Below(Metric::SequentialRead)
             || random_reads_as_new(case).is_some() && reads_old_data(case)
@@ -63,7 +63,7 @@ pub(super) static CAUSE: Cause = Cause {
             trim_helps(case.measurements.trimmed_over_rested.filter(|_| !writes_as_new(case))?)
         })
         .hint_if(|case| !writes_as_new(case), TRIM_AND_WRITE),
-        // Data sheets give sequential and random reads by other tests than these.
+        // Data sheets rate sequential and random reads by other tests than these.
         measured("reads_in_order_below", 0.0, 4.5, IN_ORDER_BELOW, |case| {
             let (in_order, reference) = case.shortfall(Metric::SequentialRead)?;
             let did_so = matches!(reference.origin, Origin::Baseline | Origin::Simulated);
@@ -97,7 +97,7 @@ pub(super) static CAUSE: Cause = Cause {
         hard_disk(-8.0, 0.5),
         virtual_disk(-4.0),
         writes_below_reads(-0.5, 2.0),
-        // Writes that are too slow to be written twice.
+        // A drive whose writes are too slow is not written twice.
         measured("writes_far_below", 0.0, 1.7, FAR_BELOW, |case| {
             let is_written_once = case.measurements.rewritten_over_first.is_none();
             writes_against_reads(slowest_writes(case).filter(|_| is_written_once)?)
@@ -115,7 +115,7 @@ pub(super) static CAUSE: Cause = Cause {
         ActionKind::Overwrite,
         ActionKind::NvmeFormat,
     ],
-    // What frees blocks brings back writes. No step has been seen to bring back reads alone.
+    // Freeing blocks restores writes. No step has been seen to restore reads alone.
     fixed_here: Some(|case| if reads_alone(case) { &[] } else { CAUSE.fixed_by }),
     actions: |case| steps(case, CAUSE.fixed_here(case)),
     statement: Some(|case| {

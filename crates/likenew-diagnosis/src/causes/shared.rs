@@ -1,4 +1,4 @@
-//! What several causes share: evidence, sentences and hints, and the names that all of them are written with.
+//! What several causes share: evidence, sentences and hints, and the names that every cause uses.
 
 pub(super) use likenew_core::drive;
 pub(super) use likenew_core::facts::{DriveKind, Facts, Health, Layer, LayerKind};
@@ -73,7 +73,7 @@ pub(super) const fn hard_disk(when_present: f64, when_absent: f64) -> Evidence {
     .hint(Hint::thorough("Measure its access time with random reads"))
 }
 
-/// Against causes that a host hides or has instead of the disk.
+/// Against causes that a host hides, or that it has itself instead of the disk.
 pub(super) const fn virtual_disk(when_present: f64) -> Evidence {
     fact("virtual", when_present, 0.0, |case| only_if(case.virtual_by().is_some(), "This is a virtual disk."))
 }
@@ -173,7 +173,7 @@ pub(super) fn reads_at_link_limit(measured: Measured) -> Observed<Measured> {
 
 // Evidence on writes
 
-/// The time of a 4K random write over that of a read on a hard disk: evidence on what takes its writes.
+/// The time of a 4K random write over that of a read on a hard disk, which shows what takes its writes.
 pub(super) const fn small_writes(
     id: &'static str,
     when_present: f64,
@@ -183,7 +183,7 @@ pub(super) const fn small_writes(
     measured(id, when_present, when_absent, threshold, |case| {
         let iops = case.measurements.metric(Metric::RandomWrite)?;
         let write_ns = Measured::with_interval(1e9, 0.0).divide_by(iops);
-        // Flash without a cache is as fast as its medium; an arm has to move to each place.
+        // Only disks count: an arm has to move to each address, but flash without a cache is as fast as its medium.
         let read_ns = case.measurements.access_ns.filter(|_| case.is_disk())?;
         let [write, read] = [write_ns, read_ns].map(|time| Nanos(time.value as u64));
         let text = format!("A 4K random write takes {write}, a 4K random read {read}.");
@@ -217,8 +217,8 @@ pub(super) fn rewritten_faster(ratio: Measured) -> Observed<Measured> {
     Some((ratio, text))
 }
 
-/// Writes over reads, each as a share of its reference, below which writes are what is slow. Chosen: the share
-/// from which a drive counts as slow against its data sheet.
+/// Writes over reads, each as a share of its reference, below which writes are slow, and not reads. Chosen:
+/// the share from which a drive counts as slow against its data sheet.
 pub(super) const WRITES_BELOW: f64 = 0.7;
 
 /// Writes wait for garbage collection, reads hardly do.
@@ -229,7 +229,7 @@ pub(super) const fn writes_below_reads(when_present: f64, when_absent: f64) -> E
     .hint(Hint::here("Give the rated speeds with --advertised, or check it again later to compare"))
 }
 
-/// `of`: the share of their references that writes reach, over that of reads.
+/// `measured` is the share of their references that writes reach, over that of reads.
 pub(super) fn writes_against_reads(measured: Measured) -> Observed<Measured> {
     let text =
         format!("Against their references, writes reach {} of the share that reads reach.", share(measured));
@@ -257,8 +257,8 @@ pub(super) fn slowest_writes(case: &Case<'_>) -> Option<Measured> {
     Some(slowest(case, &WRITES)?.divide_by(slowest(case, &[Metric::SequentialRead])?))
 }
 
-/// Writes over reads, each as a share of its reference, from which on reads are what is slow. Chosen: above the
-/// scatter of checks.
+/// Writes over reads, each as a share of its reference, from which reads are slow, and not writes. Chosen:
+/// above the scatter of checks.
 pub(super) const READS_BELOW: f64 = 1.2;
 
 /// The speed of the slowest writes over that of the slowest reads, each relative to its reference. A full link
@@ -271,8 +271,8 @@ pub(super) fn writes_over_reads(case: &Case<'_>) -> Option<Measured> {
 
 pub(super) const WRITES: [Metric; 3] = [Metric::SequentialWrite, Metric::SustainedWrite, Metric::RandomWrite];
 
-/// The slowest of some metrics relative to what the drive could do. A link carries reads and writes alike, which says
-/// nothing of a drive that never wrote as fast as it reads.
+/// The slowest of some metrics relative to what the drive could do. Links are left out: they carry reads and
+/// writes alike, but many drives never wrote as fast as they read.
 pub(super) fn slowest(case: &Case<'_>, metrics: &[Metric]) -> Option<Measured> {
     let shares = metrics.iter().filter_map(|metric| case.shortfall(*metric));
     let shares = shares.filter(|(_, reference)| reference.origin.is_of_this_drive()).map(|(share, _)| share);
@@ -281,7 +281,7 @@ pub(super) fn slowest(case: &Case<'_>, metrics: &[Metric]) -> Option<Measured> {
 
 // Actions and their commands, which are printed to be pasted: every name is quoted for the shell
 
-/// A slot, a cable and a power supply: a disk that a hypervisor provides has none here.
+/// For actions on a slot, a cable or a power supply, which a virtual disk does not have here.
 pub(super) fn unless_virtual<const N: usize>(case: &Case<'_>, actions: [Action; N]) -> Vec<Action> {
     if case.virtual_by().is_some() { Vec::new() } else { actions.into() }
 }

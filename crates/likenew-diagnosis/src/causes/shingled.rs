@@ -2,12 +2,12 @@
 
 use super::shared::*;
 
-/// Latency of a write over that of a read, as a ratio: no arm reaches a place this fast, even in the best
-/// order. Chosen: well below an ordered queue.
+/// Latency of a write over that of a read, as a ratio, below which no arm has moved, even in the best order.
+/// Chosen: well below an ordered queue.
 const AT_ONCE: f64 = 0.08;
 
-/// Latency of a write over that of a read, as a ratio, that no arm explains. Chosen: without a cache a write waits
-/// for a seek and half a revolution, as a read does, and a whole revolution more if it is verified.
+/// Latency of a write over that of a read, as a ratio, above which no seek explains it. Chosen: without a cache a write
+/// waits for a seek and half a revolution, as a read does, and a whole revolution more if it is verified.
 const BEYOND_SEEK: f64 = 4.0;
 
 pub(super) static CAUSE: Cause = Cause {
@@ -48,7 +48,7 @@ pub(super) static CAUSE: Cause = Cause {
             Some((ratio, format!("Writes dropped after some bytes: they were {times} as fast before.")))
         })
         .hint(Hint::thorough_writing("Write at random for longer")),
-        // It writes random data to one place at first, without moving the arm.
+        // A shingled disk writes random data to one place at first, without moving the arm.
         small_writes("cached_writes", -1.0, 4.0, AT_ONCE),
         small_writes("writes_beyond_seek", 6.0, 0.0, BEYOND_SEEK),
     ],

@@ -2,8 +2,8 @@
 
 use super::shared::*;
 
-/// Speed of writing places again over their first writes, beyond the drop, from which it was the places that were slow and not the
-/// bytes. Chosen: the smallest drop that counts as a write cliff.
+/// Speed of writing the same addresses again over their first write, beyond the drop, from which the
+/// addresses were slow, and not the amount of data. Chosen: the smallest drop that counts as a write cliff.
 const REWRITTEN_FASTER: f64 = 1.3;
 
 /// Ratio below which two speeds count as equal in a sentence. Chosen: twice the usual scatter of a check.
@@ -25,8 +25,8 @@ pub(super) static CAUSE: Cause = Cause {
             Some((ratio, text))
         })
         .hint(Hint::thorough_writing("Write more in one run")),
-        // A cache fills with the same bytes again, or with fewer if it was not empty. A drop that comes much later belongs to the
-        // place that is written.
+        // A cache fills after the same bytes again, or after fewer if it was not empty. A drop that comes
+        // much later belongs to the addresses.
         measured("cliff_repeats", 3.0, -3.0, 0.4, |case| {
             let drop = case.measurements.write_cliff?;
             let again = drop.again_at_bytes?.divide_by(drop.at_bytes);

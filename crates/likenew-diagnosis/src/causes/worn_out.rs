@@ -2,7 +2,7 @@
 
 use super::shared::*;
 
-/// Percent of the rated endurance. Chosen: a tenth is left.
+/// Percent of the rated endurance from which a drive is worn. Chosen: a tenth is left.
 const WORN_PERCENT: f64 = 90.0;
 
 /// Percent of the rated endurance from which on reads may need retries. Chosen: the simulator's flash does then.
@@ -17,7 +17,7 @@ pub(super) static CAUSE: Cause = Cause {
     endangers: true,
     prior: -2.0,
     explains: &[&[SlowRegions, Stalls, Errors], SLOW],
-    // Nothing is called worn because it is slow: something has to say that it is.
+    // Slowness alone does not show wear: failed I/Os or health data have to.
     explains_here: |case, _| {
         let shows_wear = |health: &Health| {
             health.used_percent.get().is_some_and(|used| used >= HALF_PERCENT)
@@ -71,7 +71,7 @@ pub(super) static CAUSE: Cause = Cause {
     ..Cause::BLANK
 };
 
-/// Whose wear and health are known: the drive's, or those of one disk of a volume.
+/// The subject of known wear and health: the drive, or one disk of a volume.
 fn reporter(case: &Case<'_>) -> Option<String> {
     let drive = case.drive()?;
     Some(if drive.is_volume() { drive.health_subject() } else { "The drive".to_owned() })
@@ -87,7 +87,7 @@ fn endurance_used(case: &Case<'_>, least_percent: f64) -> Option<(bool, String)>
     Some((used >= least_percent, text))
 }
 
-/// Percent of the spare blocks that is left, and below which a drive counts as worn.
+/// Percent of the spare blocks that is left, and the percent below which a drive counts as worn.
 fn spare(health: &Health) -> Option<(f64, f64)> {
     Some((health.spare_percent.get()?, health.spare_threshold_percent.get().unwrap_or(10.0)))
 }

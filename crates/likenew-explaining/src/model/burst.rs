@@ -1,5 +1,5 @@
-//! How much the drive's memory takes before the medium sets the pace: writes from idle until they slow down
-//! for good.
+//! Finds how much the drive's memory takes before the medium sets the pace, by writes after idling until they
+//! slow down for good.
 
 use likenew_core::findings::{Answer, Row};
 use likenew_core::io::Op;
@@ -42,7 +42,7 @@ pub(super) struct Burst<'a> {
 /// Where memory was full.
 #[derive(Clone, Copy, Debug)]
 struct BufferLimit {
-    /// Writes absorbed, less those that reached the medium in that time; and the ends of its interval.
+    /// Writes absorbed, less those that reached the medium meanwhile, with their interval.
     writes: Estimate,
     before_ns: f64,
     after_ns: f64,
@@ -140,7 +140,7 @@ struct BurstConsensus {
 }
 
 impl BurstConsensus {
-    /// `None` if one of them never slowed down.
+    /// `None` if one of the bursts never slowed down.
     fn from_bursts(bursts: &[Burst<'_>], block: u64) -> Option<Self> {
         let of_block = bursts.iter().filter(|burst| burst.block == block);
         let full: Vec<BufferLimit> = of_block.map(|burst| burst.full).collect::<Option<_>>()?;

@@ -1,5 +1,5 @@
 //! Fits every form to a curve, tests each on points left out of its fit, and selects the simplest that
-//! predicts them as well as any; and the specifications that this gives: throughput, access time, penalty and
+//! predicts them as well as any. From that follows the specification: throughput, access time, penalty and
 //! cluster, beside the rated speeds.
 
 use likenew_core::findings::{Answer, Row};
@@ -41,7 +41,7 @@ const NOISE: f64 = 0.25;
 /// Standard deviations from which two times differ. Chosen: many pairs are compared, so two would find
 /// differences by chance.
 const DEVIATIONS: f64 = 3.0;
-/// Fewer points than this held out decide nothing.
+/// Fewest points held out that decide anything.
 const HOLD_OUT_MIN: usize = 4;
 
 impl CurveFit {
@@ -72,7 +72,7 @@ impl CurveFit {
             FitAttempt { form: *form, fit: form.fit(&data_points, grain), hold_out }
         });
         let mut attempts: Vec<FitAttempt> = attempts.collect();
-        // Of forms with as many parameters the better one comes first.
+        // Among forms with as many parameters, the better one comes first.
         let error = |attempt: &FitAttempt| attempt.hold_out.as_ref().map_or(f64::INFINITY, HoldOut::typical);
         attempts.sort_by(|one, other| {
             let parameters = one.form.parameters().cmp(&other.form.parameters());
@@ -281,13 +281,13 @@ impl Specification {
         Some(wording::write_cluster(self.cluster?, self.penalty?, upper))
     }
 
-    /// Its times, for the summary.
+    /// Access time and throughput, for the summary.
     pub(super) fn times(&self) -> Times {
         let (access, throughput) = (self.access.value, self.throughput.value);
         Times { access, throughput, is_explained: self.model.is_some() }
     }
 
-    /// Its row on the first screen, with the error of its model.
+    /// The row of the first screen, with the error of the model.
     pub(super) fn overview_line(&self, error: Option<f64>) -> OverviewLine {
         let Self { curve, model, throughput, access, .. } = *self;
         OverviewLine { curve, access, throughput, model, error: error.filter(|_| model.is_some()) }

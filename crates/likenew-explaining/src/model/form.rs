@@ -16,14 +16,14 @@ pub(super) enum Form {
     Knee,
     /// Access + length/throughput + a penalty for each partly written cluster.
     Clusters,
-    /// The same at every depth: the drive serves one request after the other.
+    /// As long at every depth: the drive serves one request after the other.
     Alone,
     /// Each request takes as long as at QD1 until the drive serves its maximum at once: min(depth·X₁, X_max).
     Bounds,
     /// Requests fall on equal servers by chance and queue there: X_max·depth/(depth + servers − 1), up to the
     /// drive's own queue depth.
     Queue,
-    /// The nearest waiting request is served next: of n uniform waits the shortest is 2/(n + 1) of their
+    /// The nearest waiting request is served next: the shortest of n uniform waits is 2/(n + 1) of their
     /// mean, up to the drive's own queue depth.
     Nearest,
 }
@@ -49,8 +49,8 @@ pub(super) struct Grain {
 #[derive(Clone, Debug)]
 pub(super) struct FormFit {
     pub(super) form: Form,
-    /// The knee or the cluster in bytes, or the requests served or queued at once, for the forms that have
-    /// such a parameter.
+    /// The form's own parameter, if it has one: the knee or the cluster in bytes, or the requests served or
+    /// queued at once.
     pub(super) shape: Option<f64>,
     sum: PositiveSum<3>,
     /// All parameters that fit the points as well, the best included.
@@ -242,7 +242,7 @@ fn gcd(mut one: u64, mut other: u64) -> u64 {
 mod tests {
     use super::*;
 
-    /// The same by counting.
+    /// The number of partial clusters by counting.
     fn count_partial(length: u64, align: u64, cluster: u64) -> f64 {
         let places = cluster / gcd(align, cluster);
         let partial = |place: u64| {

@@ -62,14 +62,14 @@ pub struct ModelOptions {
 
 impl Default for ModelOptions {
     fn default() -> Self {
-        // A plan that names none leaves it to the target.
+        // A plan that names no operation leaves the choice to the target.
         let mut options: Self = defaults();
         options.ops.clear();
         options
     }
 }
 
-/// Which operations a model is made of.
+/// Parses the operations that a model is made of.
 fn reads_and_writes() -> impl TypedValueParser<Value = List<Op>> {
     let value = |(name, help)| PossibleValue::new(name).help(help);
     let values = [("read", wording::READS), ("write", wording::WRITES_ALONE), ("both", wording::BOTH)];
@@ -151,12 +151,12 @@ impl ModelOptions {
         Ok(())
     }
 
-    /// Whether an operation is asked for, of a target that may be written or not.
+    /// Whether an operation is measured: by default reads, and writes if the target is writable.
     pub(super) fn includes(&self, op: Op, writable: bool) -> bool {
         if self.ops.is_empty() { op == Op::Read || writable } else { self.ops.contains(&op) }
     }
 
-    /// Bytes that may be written, and bytes that may be read.
+    /// Most bytes to write, and as many to read.
     pub(super) fn bytes_on(&self, evidence: &Evidence) -> u64 {
         let default_bytes = match evidence.identity.kind {
             TargetKind::Folder => BYTES_OF_FOLDER,

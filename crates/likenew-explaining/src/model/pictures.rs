@@ -103,7 +103,7 @@ pub(super) fn zones(zones: &[Zones], capacity: u64) -> Option<Series> {
     (!lines.is_empty()).then(|| Series::new(wording::ZONES_TITLE, Shape::Line, offset, speed()).lines(lines))
 }
 
-/// Writes from idle.
+/// Latency of writes after idling.
 pub(super) fn bursts(bursts: &[Burst<'_>]) -> Option<Series> {
     let lines: Vec<Line> = bursts
         .iter()
@@ -181,7 +181,7 @@ fn mark(curve_fit: &CurveFit) -> Option<Mark> {
     Some(Mark { x: fit.shape?, label: label.into() })
 }
 
-/// Sorted by operation, access pattern, depth and length.
+/// The table of points, sorted by operation, access pattern, depth and length.
 pub(super) fn rows(workload_plan: &WorkloadPlan<'_>, curve_fits: &[CurveFit]) -> impl Iterator<Item = Row> {
     let mut points: Vec<&MeasuredPoint> = workload_plan.points.iter().collect();
     points.sort_by_key(|point| {

@@ -94,11 +94,11 @@ impl FromStr for PointPattern {
     }
 }
 
-/// The name of a visit, by which a run folder is searched for it: `random write 32MiB Q1 #2`.
+/// The name of a visit, by which it is found in a run folder: `random write 32MiB Q1 #2`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct VisitName {
     pub(super) point: Point,
-    /// From 1 on.
+    /// Number of the visit, from 1 on.
     pub(super) visit: u32,
 }
 
@@ -112,7 +112,7 @@ impl fmt::Display for VisitName {
 impl FromStr for VisitName {
     type Err = ();
 
-    /// Any other name is not a visit.
+    /// Fails for names of other workloads.
     fn from_str(text: &str) -> Result<Self, ()> {
         let mut words = text.split(' ');
         let mut word = || words.next().ok_or(());
@@ -138,7 +138,7 @@ pub(super) struct Visit {
     pub(super) to: f64,
     /// Elapsed time divided by requests, in nanoseconds.
     pub(super) ns: f64,
-    /// Uncertainty of that from the scatter of its requests, as a share.
+    /// Uncertainty of `ns` from the scatter of its requests, as a share.
     pub(super) error: f64,
 }
 
@@ -157,7 +157,7 @@ const DEVIATION_LEAST: f64 = 0.01;
 /// From this many visits on, their differences show the uncertainty.
 const VISITS_TELL: usize = 3;
 
-/// Every point in the order of its first visit. A visit that moved nothing is left out.
+/// Finds every measured point, in the order of first visits. A visit that moved nothing is left out.
 pub(super) fn measured_points(evidence: &Evidence) -> Vec<MeasuredPoint> {
     let mut points: Vec<MeasuredPoint> = Vec::new();
     for segment in &evidence.segments {
@@ -174,11 +174,11 @@ pub(super) fn measured_points(evidence: &Evidence) -> Vec<MeasuredPoint> {
 /// Part of a visit, as a share, in which the drive may still work on what came before. Chosen: an eighth of
 /// three seconds outlasts the work left over.
 const WARM_UP_SHARE: f64 = 0.125;
-/// The same for writes, whose first half may go to the drive's memory. Chosen: half, so that the rest is as
-/// long as what it must outlast.
+/// Part of a visit of writes, as a share, that may go to the drive's memory. Chosen: half, so that the rest
+/// is as long as what it must outlast.
 const WARM_UP_SHARE_WRITES: f64 = 0.5;
-/// Ratio of two times of a request: in the second half of a visit, and over all of it once durable. Below it
-/// the writes went to memory that never filled. Chosen: a full memory makes both equal, less the flush.
+/// Least ratio of two times of a request: in the second half of a visit, and over all of it with the flush.
+/// Below it, writes went to memory that never filled. Chosen: full memory makes both equal, less the flush.
 const STEADY: f64 = 0.8;
 
 impl Visit {

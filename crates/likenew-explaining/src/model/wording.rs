@@ -90,7 +90,7 @@ fn rate_text(rate: Estimate) -> String {
 
 fn time_text(time: Estimate) -> String {
     match time.interval {
-        // A time that may be none is no more than a guess.
+        // A time that may be zero is no more than a guess.
         Some(Interval { low, .. }) if low <= 0.0 => format!("{}, uncertain", Latency(time.value)),
         // An unbounded value has no upper end.
         Some(Interval { low, high }) if high < 1e15 => {
@@ -100,7 +100,7 @@ fn time_text(time: Estimate) -> String {
     }
 }
 
-/// Time of requests of a curve; without a model, of the shortest and the longest as measured.
+/// Times of a curve; without a model, those of the shortest and the longest request as measured.
 pub(super) fn specification(
     curve: Curve,
     throughput: Estimate,
@@ -316,12 +316,12 @@ pub(super) struct CacheBursts {
     pub(super) bytes: f64,
     pub(super) bytes_low: f64,
     pub(super) bytes_high: f64,
-    /// The same as a number of writes of this length.
+    /// The same as a number of writes of `block` bytes.
     pub(super) writes: f64,
     pub(super) block: u64,
-    /// Speed of those writes over that of the ones that follow, at least.
+    /// Least speedup of those writes over the ones that follow.
     pub(super) faster: Factor,
-    /// The shorter writes of which the cache takes as many.
+    /// Length of shorter writes of which the cache takes as many.
     pub(super) as_many: Option<u64>,
     /// Throughput at the deepest queue over QD1.
     pub(super) depth_gain: Option<Factor>,

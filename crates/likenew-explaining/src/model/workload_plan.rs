@@ -26,7 +26,7 @@ use super::wording;
 /// split it.
 const IO_MAX: u64 = 16 << 20;
 const RUN_DEPTH: u32 = 2;
-/// Most requests of a visit, and most of each request in flight at large depths.
+/// Most requests of a visit; at large depths, [`REQUESTS_IN_FLIGHT`] for each request in flight.
 const REQUESTS_MAX: u64 = 512;
 const REQUESTS_IN_FLIGHT: u64 = 32;
 /// Fewest sequential requests of a visit.
@@ -50,8 +50,8 @@ const WORSE: f64 = 4.0;
 /// Error of a prediction without a point, as a natural logarithm, from which the form rests on that point.
 /// Chosen: e^0.25 is 28% off, more than any scatter.
 const LEVERAGE_MIN: f64 = 0.25;
-/// The same in multiples of the point's own uncertainty. Chosen: three deviations, as for differences between
-/// times.
+/// Error of such a prediction, in multiples of the point's own uncertainty. Chosen: three deviations, as for
+/// differences between times.
 const SCATTERS: f64 = 3.0;
 /// Uncertainty of a point, as a share, above which it is visited again, up to this many times. Chosen: the
 /// same as the smallest disagreement that counts.
@@ -186,7 +186,7 @@ impl<'a> WorkloadPlan<'a> {
         point.bytes.min(self.io_max())
     }
 
-    /// Whether its I/Os divide both the request and the file that they may not cross.
+    /// Whether the point's I/Os divide both the request and the file that they may not cross.
     fn is_possible(&self, point: &Point) -> bool {
         let io = self.io(point);
         let divides = self.evidence.geometry.boundary.is_none_or(|boundary| boundary.is_multiple_of(io));
@@ -200,7 +200,7 @@ impl<'a> WorkloadPlan<'a> {
     fn lengths(&self, factor: u64, longest: u64) -> Vec<u64> {
         let steps = std::iter::successors(Some(self.block()), |bytes| bytes.checked_mul(factor));
         let mut lengths: Vec<u64> = steps.take_while(|bytes| *bytes < longest).collect();
-        // A last step that is nearly none shows nothing.
+        // A last step much shorter than the others shows nothing.
         lengths.retain(|bytes| *bytes == self.block() || 2 * bytes <= longest);
         lengths.push(longest);
         lengths
@@ -314,7 +314,7 @@ impl<'a> WorkloadPlan<'a> {
     }
 
     /// The plausible forms of a curve. If a form rests on a single point, its fit without that point is one
-    /// of them, so that points are measured that decide.
+    /// of them, so that deciding points are measured.
     fn plausible(&self, curve: Curve, data_points: &[DataPoint]) -> Vec<FormFit> {
         let fits = Form::candidates(curve).iter().filter_map(|form| form.fit(data_points, self.grain()));
         let mut fits: Vec<FormFit> = fits.collect();
@@ -440,7 +440,7 @@ const READ: u32 = 4096;
 /// Chosen: a read that skips the flash saves well over a tenth.
 const BLANK: f64 = 0.9;
 const PIECE_BYTES: u64 = 64 << 20;
-/// Most bytes to prepare, and the same as a share of the bytes that may be written.
+/// Most bytes to prepare, and one part in this many of the bytes that may be written.
 const PREPARED_MAX: u64 = 4 << 30;
 const PREPARED_SHARE: u64 = 4;
 
@@ -450,9 +450,9 @@ pub(super) struct MeasuredRegion {
     pub(super) span: u64,
     /// Addresses to measure.
     pub(super) region: Range<u64>,
-    /// Whether this is only a part of the span, because the rest holds no data.
+    /// Whether the addresses are only a part of the span, because the rest holds no data.
     pub(super) is_part: bool,
-    /// Whether it is known that they hold data.
+    /// Whether the addresses are known to hold data.
     pub(super) is_known: bool,
 }
 
@@ -508,7 +508,7 @@ impl MeasuredRegion {
 }
 
 /// Whether addresses all over the span answer sooner than those just written. A dry run has no latencies and
-/// takes them as blank, because that writes more.
+/// takes the span as blank, because that writes more.
 fn is_blank(everywhere: &Segment, written: &Segment) -> bool {
     let [everywhere, written] = [everywhere, written].map(|reads| reads.latencies().quantile(0.5).0);
     written == 0 || (everywhere as f64) < BLANK * written as f64

@@ -1,4 +1,4 @@
-//! Whether the rate depends on the address, as on a disk with zones.
+//! Finds whether the rate depends on the address, as on a disk with zones.
 //!
 //! A disk turns at a constant speed, so the bytes of a track, and with them the rate, grow with its radius;
 //! the bytes within a radius grow with its square. So the square of the rate is a straight line over
@@ -27,9 +27,9 @@ pub(super) struct Zones {
     is_zoned: bool,
 }
 
-/// Fewer visits than this do not tell a line from a constant.
+/// Fewest visits: fewer do not tell a line from a constant.
 const VISITS_MIN: usize = 6;
-/// A shorter sequence shows more of its overhead than of the rate.
+/// Shortest sequence: a shorter one shows more of its overhead than of the rate.
 const LENGTH_MIN: u64 = 1 << 20;
 /// Standard deviation of a single rate, as a share. Chosen: the width of a zone and the time of a head
 /// change.
@@ -39,7 +39,7 @@ const DEVIATION: f64 = 0.03;
 const FALL_LEAST: f64 = 0.1;
 
 impl Zones {
-    /// From the visits of one operation; `None` if there are too few. `access_ns` is what a run takes besides
+    /// Fits the visits of one operation; `None` if there are too few. `access_ns` is what a run takes besides
     /// its transfer.
     pub(super) fn from_visits(op: Op, workload_plan: &WorkloadPlan<'_>, access_ns: f64) -> Option<Self> {
         let long = workload_plan.points.iter().filter(|point| {
@@ -145,7 +145,7 @@ impl Zones {
     }
 }
 
-/// Whether a visit is sequential, so that it has one place.
+/// Whether a visit is sequential, so that it lies at one place.
 fn is_in_sequence(workload_plan: &WorkloadPlan<'_>, measured_point: &MeasuredPoint) -> bool {
     measured_point.point.pattern == PointPattern::Sequential || workload_plan.is_run(&measured_point.point)
 }

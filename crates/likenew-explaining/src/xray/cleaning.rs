@@ -1,6 +1,6 @@
-//! When an idle shingled disk starts to move blocks from its log to their bands: reads after a long enough
-//! rest wait for an arm that is busy at a band (Aghayev and Desnoyers, "Skylight: a window on shingled disk
-//! operation", FAST 2015).
+//! Finds when an idle shingled disk starts to move blocks from its log to their bands: reads after a long
+//! enough rest wait for an arm that is busy at a band (Aghayev and Desnoyers, "Skylight: a window on shingled
+//! disk operation", FAST 2015).
 
 use std::ops::Range;
 
@@ -50,8 +50,8 @@ impl Experiment for CleaningExperiment {
     }
 }
 
-/// Overwrites blocks all over the disk, then reads after rests of one length, and so on with longer ones. Puts rests into
-/// `recoveries`, with the latency after each over that of reads all over the disk, whose seeks are longer.
+/// Overwrites blocks all over the disk, then reads after rests of one length; again with longer rests. Adds
+/// rests to `recoveries`, with the latency after each over that of reads all over the disk.
 fn measure(
     context: &Context<'_>,
     steps: &mut Steps<'_>,
@@ -76,7 +76,7 @@ fn measure(
     Ok(())
 }
 
-/// Reads that leave this many nanoseconds apart; the disk rests in between, apart from the reads themselves.
+/// Reads sent `rest` nanoseconds apart, so that the disk rests between them.
 fn spaced_reads(reads: Stream, rest: f64) -> Workload {
     let arrival = Arrival::Open { per_second: 1e9 / rest, inter_arrival: InterArrival::Even, depth_max: 1 };
     sampled("paced reads", vec![Stream { arrival, ..reads }], READS, None)
@@ -95,8 +95,8 @@ fn recovery(segment: &Segment, typical_ns: f64) -> Option<[f64; 2]> {
     let pairs = segment.samples.windows(2);
     let mut reads: Vec<[f64; 2]> = pairs
         .map(|pair| {
-            // From the time it was sent, not due: a read that waits longer than the interval delays the one
-            // after it.
+            // Measured from when it was sent, not due: a read that waits longer than the interval delays the
+            // one after it.
             let elapsed = pair[1].done.since(pair[1].sent).0 as f64;
             [pair[1].sent.since(pair[0].done).0 as f64, elapsed / typical_ns]
         })

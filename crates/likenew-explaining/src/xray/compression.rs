@@ -1,5 +1,5 @@
-//! Whether the controller compresses: writes zeros and incompressible data, and reads both back. What is
-//! stored shorter needs fewer programs and less time on the flash bus.
+//! Finds whether the controller compresses: writes zeros and incompressible data, and reads both back.
+//! Compressed data needs fewer programs and less time on the flash bus.
 
 use std::ops::Range;
 
@@ -29,7 +29,7 @@ const ROUNDS: usize = 4;
 const REST: Nanos = Nanos::from_secs(2);
 const READS: u32 = 128;
 const READ: u32 = 16 << 10;
-/// Share by which reads of compressed data are faster, at least. Chosen: twice `SAME`.
+/// Least share by which reads of compressed data are faster. Chosen: twice `SAME`.
 const FASTER: f64 = 0.03;
 /// Most time to write zeros, as a multiple of the time for random data, for reads to count. Chosen: noise of
 /// a few writes.
@@ -40,7 +40,7 @@ const SAME: f64 = 0.015;
 /// Time to write zeros over that of random data, as a ratio, below which they are stored shorter, whatever
 /// reads show.
 const ZERO_WRITE_RATIO_MAX: f64 = 0.6;
-/// The same for a single round, and for reads that contradict it. Chosen: halfway between
+/// Limit of the write ratio for single rounds, and of the read ratio. Chosen: halfway between
 /// `ZERO_WRITE_RATIO_MAX` and noise.
 const CLEARLY: f64 = 0.7;
 /// Middle 80% of read latencies over their median, as a ratio, above which reads scatter by nature. Chosen:
@@ -99,7 +99,7 @@ fn measure(steps: &mut Steps<'_>, rounds: &mut Vec<Round>) -> Result<(), Ended> 
     Ok(())
 }
 
-/// Runs a workload where another area may still be written.
+/// Runs a workload if the budget allows writing another area.
 fn run<'a>(steps: &mut Steps<'a>, workload: Workload) -> Result<&'a Segment, Ended> {
     if steps.may_write(AREA) { steps.run(workload) } else { Err(Ended) }
 }

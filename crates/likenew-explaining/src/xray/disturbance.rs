@@ -1,4 +1,4 @@
-//! What disturbs an X-ray: how steady a drive answered, and what others asked of it.
+//! What disturbs an X-ray: how steadily a drive answered, and the I/Os of other programs.
 
 use likenew_core::io::Op;
 use likenew_core::quantity::{Factor, Iops, Share};
@@ -13,11 +13,11 @@ pub(super) const OUTLIER: f64 = 4.0;
 /// show.
 const SPREAD_MAX: f64 = 0.05;
 const OUTLIERS_MAX: f64 = 0.01;
-/// The same for reads of one address, where a drive by itself makes no outliers. Chosen: one in ten thousand.
+/// Most outliers among reads of one address, as a share, where a drive makes none. Chosen: 1 in 10,000.
 pub(super) const RARE_MAX: f64 = 1e-4;
 const WAITED_MAX: f64 = 0.05;
 
-/// How steady a drive answers.
+/// How steadily a drive answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Noise {
     /// How much equal rounds differ beyond the drive's own spread, as a share of their median: one standard
@@ -26,14 +26,14 @@ pub(super) struct Noise {
     /// Share of I/Os that took more than four medians, and more than the drive's own spread explains: the
     /// lower end of its 90% interval, because few I/Os show little.
     pub(super) outliers: f64,
-    /// The same for reads of one address only.
+    /// Share of such outliers among reads of one address.
     pub(super) rare: f64,
-    /// The same for reads of one address that took more than 1.5 medians.
+    /// The share of reads of one address that took more than 1.5 medians, by the same rule.
     pub(super) wait_share: f64,
     /// The drive's own spread: standard deviation of the logarithm of latencies of one address, from their
     /// lower half, which no other I/O widens.
     pub(super) log_deviation: f64,
-    /// The same from their upper half, which every disturbance widens.
+    /// The spread from the upper half of these latencies, which every disturbance widens.
     pub(super) upper: f64,
     /// Median latency of reads of one address, in nanoseconds.
     pub(super) typical_ns: f64,
@@ -47,7 +47,7 @@ impl Noise {
         !self.disturbances().is_empty()
     }
 
-    /// The disturbances that show it.
+    /// The disturbances that the noise shows.
     fn disturbances(&self) -> Vec<Disturbance> {
         let outliers = self.outliers.max(self.rare);
         let disturbances = [
@@ -72,12 +72,12 @@ pub(super) fn disturbances(noise: Option<&Noise>, background_io: Option<Backgrou
 /// Foreign I/Os per second from which someone uses the drive. Chosen: an idle system writes a little
 /// file-system metadata.
 const PER_S_MAX: f64 = 2.0;
-/// Fewer I/Os than this in all are chance.
+/// Fewer I/Os of other programs than this, in all, are chance.
 const IOS_MIN: u64 = 8;
 /// Shortest time over which the rate means something. Chosen: one write in a tenth of a second is not ten a
 /// second of use.
 const SPAN_MIN: Nanos = Nanos::from_secs(1);
-/// Bytes read beyond those requested are at most this many per foreign read: a page.
+/// A foreign read moves at least this many bytes: a page.
 const PAGE: u64 = 4096;
 
 /// I/Os counted beyond those requested.
@@ -90,8 +90,8 @@ pub(super) struct BackgroundIo {
 }
 
 impl BackgroundIo {
-    /// I/Os during those workloads that write nothing, and so cause no writes of others, such as file-system
-    /// metadata or the parity of an array. None if the kernel does not count.
+    /// Counts I/Os of others during workloads that write nothing, and so cause no writes of others, such as
+    /// file-system metadata or the parity of an array. Zero if the kernel does not count.
     pub(super) fn in_segment<'a>(segments: impl IntoIterator<Item = &'a Segment>) -> Self {
         let quiet = segments.into_iter().filter(|segment| is_quiet(segment));
         quiet.fold(Self::default(), |sum, segment| {
@@ -105,7 +105,7 @@ impl BackgroundIo {
         })
     }
 
-    /// Whether they are enough to disturb a measurement.
+    /// Whether these I/Os are enough to disturb a measurement.
     pub(super) fn disturb(&self) -> bool {
         self.ios >= IOS_MIN && self.span >= SPAN_MIN && self.per_s() > PER_S_MAX
     }
@@ -120,7 +120,7 @@ impl BackgroundIo {
     }
 }
 
-/// Past memory, and without writes.
+/// Whether a segment bypassed memory, wrote nothing and had no errors.
 fn is_quiet(segment: &Segment) -> bool {
     let reads_only = [Op::Write, Op::Trim, Op::Flush].iter().all(|op| segment.ios(*op) == 0);
     reads_only && segment.workload.access.is_direct() && segment.errors() == 0

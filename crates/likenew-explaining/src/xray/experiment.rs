@@ -1,5 +1,5 @@
-//! The contract of one experiment of an X-ray, what it finds, and what it knows: the drive, its own segments, earlier findings,
-//! and the writes left.
+//! The contract of an experiment of an X-ray: what it finds, and what it knows (the drive, its own segments,
+//! earlier findings, and the writes left). To add an experiment, begin here.
 
 use std::ops::Range;
 
@@ -17,17 +17,17 @@ use super::disturbance::{BackgroundIo, Noise};
 use super::property::{Key, Property, Reason, Remedy, State};
 use super::wording;
 
-/// What an experiment runs its workloads with, as [`likenew_core::procedure::Steps`] for one part of a procedure.
+/// Runs the workloads of one experiment, as [`likenew_core::procedure::Steps`] does for a procedure.
 ///
-/// Experiments may take turns: some go on once others have written more. So what a decision depends on is asked as of the time of
-/// the step that it leads to, which may be long ago.
+/// Experiments may take turns: some continue after others have written more. So a decision sees the run as it
+/// was before the step that it leads to, which may be long ago.
 pub(super) struct Steps<'a> {
     evidence: &'a Evidence,
     /// Most bytes that all experiments may write.
     budget: u64,
-    /// Places of the segments that this experiment has not followed yet.
+    /// Indices of the segments that this experiment has not followed yet.
     own: std::vec::IntoIter<usize>,
-    /// All that was done before the next step was due, and how much of it was written.
+    /// All segments before the next step, and the bytes that they wrote.
     before: &'a [Segment],
     written: u64,
     ends_at_errors: bool,
@@ -54,7 +54,7 @@ impl<'a> Steps<'a> {
         steps
     }
 
-    /// Brings what is before the next step up to date.
+    /// Brings `before` and `written` up to the next step.
     fn advance(&mut self) {
         let (segments, known) = (&self.evidence.segments, self.before.len());
         self.before = &segments[..self.own.as_slice().first().copied().unwrap_or(segments.len())];
@@ -79,7 +79,7 @@ impl<'a> Steps<'a> {
         Ok(segment)
     }
 
-    /// Lets nothing follow a workload whose I/Os failed.
+    /// Ends the experiment at the first workload whose I/Os fail.
     pub(super) fn end_at_errors(&mut self) {
         self.ends_at_errors = true;
     }
@@ -92,8 +92,8 @@ impl<'a> Steps<'a> {
         self.run(Workload { name: name.into(), ..Workload::rest(time) })
     }
 
-    /// Whether the series of workloads whose names begin with `series` continues. A step that was done shows it by its name; only for
-    /// a new one is it decided, which may take long.
+    /// Whether a series of workloads, whose names begin with `series`, continues. A past step shows that by
+    /// its name. Only for a new one `decide` is called, which may take long.
     pub(super) fn goes_on(&self, series: &str, decide: impl FnOnce() -> bool) -> bool {
         match self.own.as_slice().first() {
             Some(index) => own_name(&self.evidence.segments[*index]).starts_with(series),
@@ -101,7 +101,7 @@ impl<'a> Steps<'a> {
         }
     }
 
-    /// What the workloads have shown, which may take long to find out; nothing where only the next one is asked for, and there is one.
+    /// The finding, which may take long; empty if only the next workload is asked for, and there is one.
     pub(super) fn conclude(&self, finding: impl FnOnce() -> Finding) -> Finding {
         if self.is_planning && self.wanted.is_some() { Finding::default() } else { finding() }
     }
@@ -132,7 +132,7 @@ pub(super) trait Experiment: Sync {
     fn run<'a>(&self, context: &Context<'a>, steps: &mut Steps<'a>) -> Finding;
 }
 
-/// The span is a multiple of this, in bytes.
+/// Bytes of one trim; the span is a multiple of it.
 const TRIM_BLOCK: u32 = 16 << 20;
 /// Bytes of a simulated drive whose fill takes about a minute of this computer's time; more takes several.
 pub(super) const SIMULATED_MAX: u64 = 96 << 30;
@@ -142,7 +142,7 @@ pub(super) struct Context<'a> {
     pub(super) evidence: &'a Evidence,
     /// Bytes of address space under test, from 0.
     pub(super) span: u64,
-    /// Most bytes to write, of which some are written.
+    /// Most bytes to write, those already written included.
     budget: u64,
     /// Whether only the next step is asked for.
     is_planning: bool,
@@ -160,7 +160,7 @@ impl<'a> Context<'a> {
         Self { evidence, span, budget, is_planning, segments: Vec::new(), is_named: false, inferences }
     }
 
-    /// Turns to the next test. Returns what it runs its workloads with.
+    /// Turns to the next test; returns the steps that run its workloads.
     pub(super) fn begin(&mut self, test: &str, is_named: bool) -> Steps<'a> {
         let evidence = self.evidence;
         let own = (0..evidence.segments.len()).filter(|index| is_of(test, &evidence.segments[*index]));
@@ -240,7 +240,7 @@ impl<'a> Context<'a> {
         Workload::new(name, Until::bytes(self.span), vec![stream])
     }
 
-    /// Why flash of a known kind cannot be tested with so many bytes of writes; `None` if it can.
+    /// Why flash of a known kind cannot be tested with `bytes` of writes; `None` if it can.
     pub(super) fn flash_refusal(&self, key: Key, bytes: u64) -> Option<Property> {
         let reason = match self.inferences.word(Key::Medium) {
             None => wording::medium_unknown(),
@@ -304,7 +304,7 @@ pub(super) fn random_reads(range: Range<u64>, block: u32, depth: u32) -> Stream 
     Stream::closed(Mix::Only(Op::Read), block, place, depth, DataClass::Random)
 }
 
-/// So many I/Os in all, each of which is kept; fewer where they would take longer than this.
+/// A workload of `ios` I/Os, all of them kept as samples; fewer if they would take longer than `most`.
 pub(super) fn sampled(
     name: impl Into<String>,
     streams: Vec<Stream>,
@@ -337,7 +337,7 @@ pub(super) fn latencies(segment: &Segment) -> Vec<f64> {
 /// answer counts as a claim.
 const CONFIDENCE_IN_NOISE: f64 = 0.85;
 
-/// The widest interval that still counts then, as a multiple of the number. Chosen: a factor of two or so.
+/// Widest interval that still counts in noise, as a multiple of the number. Chosen: a factor of two or so.
 const WIDTH_MAX: f64 = 1.0;
 
 /// The findings of all tests up to now. A property that no test has found is undecided.
@@ -357,7 +357,7 @@ impl InferredProperties {
         }
     }
 
-    /// How steady the drive answers, if that was measured.
+    /// How steadily the drive answers, if that was measured.
     pub(super) fn noise(&self) -> Option<&Noise> {
         self.shared.noise.as_ref()
     }
@@ -415,8 +415,8 @@ impl InferredProperties {
     }
 }
 
-/// The same while something else uses the drive: with lower confidence and twice the interval, or unknown
-/// if that allows nearly everything.
+/// A property found while something else used the drive: with lower confidence and twice the interval, or
+/// unknown if that allows nearly everything.
 pub(super) fn in_noise(mut property: Property) -> Property {
     if property.state == State::Undecided {
         return property;
@@ -443,7 +443,7 @@ pub(super) type Pictures = Vec<(&'static str, Series)>;
 #[derive(Default)]
 pub(super) struct Finding {
     pub(super) properties: Vec<Property>,
-    /// By name.
+    /// Charts by name.
     pub(super) pictures: Pictures,
     pub(super) shared: Shared,
 }
@@ -451,7 +451,7 @@ pub(super) struct Finding {
 /// What a test found out that others use, besides properties.
 #[derive(Default)]
 pub(super) struct Shared {
-    /// How steady the drive answers.
+    /// How steadily the drive answers.
     pub(super) noise: Option<Noise>,
     /// Reads of the test of parallelism.
     pub(super) deep_reads: Option<DeepReads>,
@@ -470,14 +470,14 @@ pub(super) struct DeepReads {
     pub(super) iops: Option<f64>,
 }
 
-/// What others use of the fill of an empty drive.
+/// What filling an empty drive showed that other tests use.
 #[derive(Clone, Copy)]
 pub(super) struct FirstFill {
-    /// Whether it came to its end.
+    /// Whether the fill came to its end.
     pub(super) is_whole: bool,
     /// What looked like a cache, even if it is not claimed to be one.
     pub(super) cliff: Option<Cliff>,
-    /// Nanoseconds per byte of its last part; 0 if there is none.
+    /// Nanoseconds per byte of the fill's last part; 0 if there is none.
     pub(super) last_cost: f64,
 }
 
@@ -502,7 +502,7 @@ impl Shared {
 }
 
 impl Finding {
-    /// The same after I/Os of the test failed: its properties are unknown.
+    /// The finding after I/Os of the test failed: its properties are unknown.
     pub(super) fn with_error(self, error: &MeasurementError) -> Self {
         let undecided = |property: Property| Property::undecided(property.key, wording::failed_io(error));
         let shared = Shared { noise: None, ..self.shared };

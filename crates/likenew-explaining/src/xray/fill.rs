@@ -1,5 +1,5 @@
-//! Fills an empty drive sequentially: how much it takes faster than the rest, and how much of that a rest
-//! restores.
+//! Fills an empty drive sequentially: finds how much it takes fast (the SLC cache), and how much of that idle
+//! time restores.
 //!
 //! The fill also prepares experiments that need a full drive.
 
@@ -41,7 +41,7 @@ const LOOKS: u32 = 256;
 /// Rate of reads that check whether the drive is empty, in IOPS. Chosen: slow for any drive, and still no
 /// rest.
 const LOOKS_PER_S: f64 = 100.0;
-/// Latency of reads that skip the flash over that of others, as a ratio, at most. Chosen: reading flash adds
+/// Most that reads which skip the flash take, as a share of the latency of others. Chosen: reading flash adds
 /// more than that.
 const EMPTY: f64 = 0.93;
 /// Rest after a trim. Chosen: a firmware that erases in the background has started and finished by then.
@@ -84,11 +84,11 @@ impl Experiment for FillExperiment {
 /// A fill as far as it has come.
 #[derive(Default)]
 struct Fill<'a> {
-    /// What has written: pieces, bursts after rests and after a flush, and what is folded.
+    /// All that was written: pieces, bursts after rests and after a flush, and what is folded.
     written: Vec<&'a Segment>,
-    /// How many of them ran before the drive rested or was flushed.
+    /// Number of these writes before the drive rested or was flushed.
     before_rests: usize,
-    /// Those that are pieces of the span.
+    /// The writes that are pieces of the span.
     pieces: Vec<&'a Segment>,
     was_flushed: bool,
     /// A write buffer that the flush showed, and the bytes filled before it: a flush empties a buffer, but no cache in flash.
@@ -169,7 +169,7 @@ impl<'a> Fill<'a> {
         Cache::find(&self.progress()).filter(|cache| cache.is_seen_after() && (cache.is_strong() || is_late))
     }
 
-    /// Fills until a faster part has ended that is no write buffer.
+    /// Fills until a faster part that is no write buffer has ended.
     fn fill_cache(
         &mut self,
         context: &Context<'a>,
@@ -200,7 +200,7 @@ impl<'a> Fill<'a> {
         }
     }
 
-    /// Rests with the cache full before each, and shows how much of it is fast again.
+    /// Rests several times, each time with the cache full, and measures how much of it is fast again.
     fn recover(&mut self, steps: &mut Steps<'a>, cache: &Cache, end: u64) -> Result<(), Ended> {
         let length = in_blocks(BURST_SHARE * cache.bytes);
         while self.recoveries.len() < RESTS_MAX && self.fits(steps, length, end) {
@@ -214,7 +214,7 @@ impl<'a> Fill<'a> {
         Ok(())
     }
 
-    /// Rests until the cache is folded by itself, and fills a part of it again each time that it was.
+    /// Rests until the drive folds the cache by itself, and fills a part of it again after each time.
     fn fold(&mut self, steps: &mut Steps<'a>, cache: &Cache, end: u64) -> Result<(), Ended> {
         if self.bytes() >= end {
             return Ok(());
@@ -286,7 +286,7 @@ fn obstacle(context: &Context<'_>) -> Option<Reason> {
     if context.inferences.word(Key::Medium).is_some_and(|medium| medium != "flash") {
         return Some(wording::only_flash());
     }
-    // What a full drive shows of a block map shows on some clusters as well.
+    // Some clusters show as much of a block map as a full drive does.
     if context.inferences.is_block_map() && !context.is_named {
         return Some(wording::block_map_not_filled());
     }
@@ -351,9 +351,9 @@ const STRONG: f64 = 0.6;
 const ABOUT: f64 = 1.15;
 /// Drops within this share of the bytes before them are one. Chosen: dies run out one after the other.
 const MERGE_SHARE: f64 = 0.1;
-/// Share of a cache that its open blocks held before, at most, in nine of ten drives; fitted.
+/// Most that open blocks of a cache held before, as a share of it, in nine of ten drives; fitted.
 const OPEN: f64 = 0.03;
-/// Share of the time of writing that erasing blocks takes on a used drive, at most as a rule; fitted.
+/// Most of the writing time that erasing takes on a used drive as a rule, as a share; fitted.
 const ERASING: f64 = 0.02;
 /// Number of pieces of the fill in which change points are searched.
 const SEARCHED: usize = 256;
@@ -380,12 +380,12 @@ struct Cache {
     after: f64,
     /// Bytes seen after the drop.
     seen_after: f64,
-    /// Bytes between two levels that both lasted.
+    /// Bytes of the whole fill.
     fill: f64,
 }
 
 impl Cache {
-    /// From an uninterrupted fill; `None` without a lasting drop.
+    /// Finds the cache in an uninterrupted fill; `None` without a lasting drop.
     fn find(progress: &WriteProgress) -> Option<Self> {
         let speeds = progress.speeds(SEARCHED);
         let values: Vec<f64> = speeds.iter().map(|[_, speed]| *speed).collect();
@@ -451,7 +451,7 @@ impl Cache {
                 * (0.003 + noise * self.before.max(self.after - self.before) / (self.after - self.before))
     }
 
-    /// Its size. The blocks open when the fill began hold less, by a part of what was written `earlier`.
+    /// The size of the cache. Blocks open when the fill began hold less, by a part of `earlier` writes.
     fn size(&self, context: &Context<'_>, earlier: f64) -> Property {
         let error = self.error_with(context);
         let reason = wording::write_cliff(self.bytes, Rate(1e9 / self.before), Rate(1e9 / self.after));
@@ -485,7 +485,7 @@ impl Cache {
     }
 }
 
-/// Lasting drops among the knees: those close together, from dies that run out one after the other, count as
+/// Lasting drops among the knees. Those close together, from dies that run out one after the other, count as
 /// one.
 fn drops(knees: &[Knee], from: impl Fn(usize) -> f64) -> Vec<Range<usize>> {
     let mut drops: Vec<Range<usize>> = Vec::new();
@@ -534,8 +534,8 @@ impl<'a> Recovery<'a> {
         Some((short, self.recoveries[enough]))
     }
 
-    /// The next rest to try: half the time of writing at the slow speed, then longer or shorter until the two
-    /// bounds are close.
+    /// The next rest to try: first the time of writing half the cache at the slow speed, then longer or
+    /// shorter until the two bounds are close.
     fn rest(&self) -> Option<f64> {
         let Some(longest) = self.recoveries.last() else { return Some(1.2 * self.half() * self.cache.after) };
         match self.bracket() {

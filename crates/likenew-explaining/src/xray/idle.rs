@@ -1,4 +1,4 @@
-//! When an idle drive starts garbage collection: after rests of growing length, reads meet busy dies.
+//! Finds when an idle drive starts garbage collection: after longer and longer rests, reads meet busy dies.
 
 use std::ops::Range;
 
@@ -25,10 +25,10 @@ const AWAKE_PER_S: f64 = 100.0;
 const ASKS_MAX: usize = 40;
 /// Quantile of latencies, in 0..1, that stands for a drive kept awake. Chosen: its slowest usual read.
 const AWAKE: f64 = 0.95;
-/// The quantile after a rest that must stay within it if nothing has started: work on a few dies meets few of
-/// the reads. Chosen: below `AWAKE`.
+/// Quantile of latencies after a rest that stays within that of [`AWAKE`] if nothing has started. Work on a
+/// few dies meets few of the reads. Chosen: below `AWAKE`.
 const RESTED_SHARE: f64 = 0.85;
-/// A die is busy for long compared with a read.
+/// A die at work is busy for long compared with a read.
 const ASKING: RestQuery = RestQuery { shortest: 25e6, longest: 45e9, busy: 1.4, work: Work::Dies };
 
 /// The rests of one run and the reads after them.
@@ -44,8 +44,8 @@ pub(super) struct Idle {
 
 impl Idle {
     /// Keeps the drive awake until earlier work is done, leaves it idle for longer and longer, and reads.
-    /// `again` makes new work each time that collection has started and takes at least `lasts` nanoseconds,
-    /// if that is known; it returns the addresses that hold data, to which reads keep, or none where no more can follow.
+    /// `again` makes new work each time that collection has started, which takes at least `lasts` nanoseconds
+    /// if that is known. It returns the addresses with data, or `None` if no more can follow.
     pub(super) fn measure<'a>(
         &mut self,
         steps: &mut Steps<'a>,
@@ -64,7 +64,7 @@ impl Idle {
                         holding = now;
                     }
                     let calm = steps.run(keep_awake(holding.clone()))?;
-                    // The last quarter of them, when earlier work is done.
+                    // The last quarter of the reads, when earlier work is done.
                     let latencies = latencies(calm);
                     let awake_ns = quantile(&latencies[latencies.len() - latencies.len() / 4..], AWAKE);
                     self.usual = self.usual.into_iter().chain(awake_ns).reduce(f64::min);
@@ -72,14 +72,14 @@ impl Idle {
                 }
             };
             let Some(rest) = self.next(lasts) else { break };
-            // Some of it has passed since the last read.
+            // Part of the rest has passed since the last read.
             let passed = before.samples.last().map(|sample| before.ended_at.since(sample.done));
             let rest = Nanos(rest as u64).since(passed.unwrap_or(Nanos::ZERO));
             steps.rest("idle", rest)?;
             let stream = random_reads(holding.clone(), READ, 1);
             let reads = steps.run(sampled("probe read", vec![stream], READS, None))?;
             self.probe_reads += 1;
-            // From the end of the last I/O before the rest to the first one after it.
+            // The time from the end of the last I/O before the rest to the first one after it.
             if let (Some(end), Some(begin)) = (before.samples.last(), reads.samples.first())
                 && let Some(latency) = quantile(&latencies(reads), RESTED_SHARE)
             {
@@ -145,7 +145,7 @@ pub(super) struct RestQuery {
     /// Rests double from the first to the second, in nanoseconds.
     pub(super) shortest: f64,
     pub(super) longest: f64,
-    /// Latency of reads that meet the drive at work over the usual one, as a ratio, at least.
+    /// Least ratio of the latency of reads that meet the drive at work to the usual one.
     pub(super) busy: f64,
     /// The work that they meet.
     pub(super) work: Work,
@@ -168,7 +168,7 @@ pub(super) struct Rests {
 }
 
 impl Rests {
-    /// From pairs of a rest and the latency after it, in any order.
+    /// Creates it from pairs of a rest and the latency after it, in any order.
     pub(super) fn new(asking: RestQuery, mut rests_tried: Vec<[f64; 2]>) -> Self {
         rests_tried.sort_by(|first, other| first[0].total_cmp(&other[0]));
         Self { asking, rests_tried }

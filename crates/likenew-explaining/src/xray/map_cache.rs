@@ -1,4 +1,4 @@
-//! The mapping cache: random reads at QD1 over windows that grow from the first address.
+//! Measures the mapping cache: random reads at QD1 over windows that grow from the first address.
 //!
 //! A drive that cannot keep its whole mapping table in memory reads a part of it first on a miss. For a
 //! window of w bytes, a cache that covers C of them hits C/w of the reads, so the mean latency is hit + miss
@@ -74,7 +74,7 @@ struct Window<'a> {
     point: Option<Point>,
 }
 
-/// Reads all addresses and the first ones, then, if these differ, the windows in between, and more where they tell most.
+/// Reads all addresses and the first ones. If they differ, reads windows in between.
 fn measure<'a>(
     context: &Context<'a>,
     steps: &mut Steps<'a>,

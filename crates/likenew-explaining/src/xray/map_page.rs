@@ -1,6 +1,6 @@
-//! The mapping unit: writing part of one costs reading the rest. Alignment matters for writes up to the
-//! unit's length, and no longer. If small writes cost so much else that this does not show, as in a block
-//! map, sequential writes show it: from the unit's length on each continues where the last one ended, and
+//! Measures the mapping unit. Writing part of a unit costs reading the rest, so alignment matters for writes
+//! up to the unit's length, and no longer. In a block map, small writes cost so much else that this does not
+//! show. There, sequential writes do: from the unit's length on each continues where the last one ended, and
 //! shorter ones write a unit again.
 
 use likenew_core::drive::TargetKind;
@@ -22,11 +22,11 @@ use likenew_procedure_support::series::axis;
 const AREA: u64 = 192 << 10;
 const LONGEST: u32 = 64 << 10;
 const WRITES: u32 = 48;
-/// Share of the latency that a read before the program costs, at least. Chosen: what medians of the writes
+/// Least share of the latency that a read before the program costs. Chosen: what medians of the writes
 /// resolve.
 const COSTS: f64 = 0.003;
-/// Ratio by which synced sequential writes of the unit's length are faster, at least. Chosen: a second write
-/// of the unit costs a merge or a program besides.
+/// Least ratio by which synced sequential writes of the unit's length are faster. Chosen: a second write of
+/// the unit costs a merge or a program besides.
 const FALLS: f64 = 2.5;
 /// Writes left out at the start.
 const FIRST: usize = 3;
@@ -67,10 +67,10 @@ impl Experiment for MapPageExperiment {
     }
 }
 
-/// Compares aligned and shifted writes of growing length until alignment no longer matters. Where it never does, writes sequentially.
+/// Compares aligned and shifted writes of growing length. If alignment never matters, writes sequentially.
 ///
-/// Puts the length of the writes, and aligned compared with shifted ones, into `pairs`, and the length of sequential writes, with the
-/// latency of one until it is flushed, into `in_order`.
+/// Adds to `pairs` the length of the writes, and aligned compared with shifted ones. Adds to `in_order` the
+/// length of sequential writes, and the latency of one until it is flushed.
 fn measure(
     context: &Context<'_>,
     steps: &mut Steps<'_>,
@@ -82,7 +82,7 @@ fn measure(
     let mut repeated = Vec::new();
     loop {
         if is_enough(pairs) {
-            // Garbage collection may have come in between, so it has to show twice.
+            // Garbage collection may have come in between, so the cost has to show twice.
             let index = pairs.iter().rposition(|(_, compared)| costs(compared)).expect("one is enough");
             let length = pairs[index].0;
             if repeated.contains(&length) {

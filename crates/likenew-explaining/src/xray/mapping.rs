@@ -1,4 +1,4 @@
-//! The family of the translation layer, and the cluster of those that map whole blocks.
+//! Finds the family of the translation layer, and the cluster of those that map whole blocks.
 //!
 //! A block map has to merge a cluster when writes leave it incomplete; a page map merges nothing. So the
 //! first pages of one cluster after another are written and flushed: a merge takes as long as copying a
@@ -8,7 +8,7 @@
 //!
 //! A block map treats each cluster alike, so some dozens of clusters that hold data show it, and it need not
 //! be filled. They are looked for on the drive as it is found; on a stretch of it, if it is found empty; and
-//! again once it is full. Only where single writes are merged, sequential writes search for clusters.
+//! again once it is full. Sequential writes search for clusters only if single writes are merged.
 
 use std::ops::Range;
 
@@ -35,15 +35,15 @@ const NAME: &str = "mapping";
 /// Sequential writes that search for pauses: I/O length and bytes written, one attempt after the other.
 const TRIES: [(u32, u64); 4] =
     [(16 << 10, 16 << 20), (64 << 10, 64 << 20), (16 << 10, 64 << 20), (64 << 10, 192 << 20)];
-/// One more of them on a full drive.
+/// One more attempt on a full drive.
 const TRY_WHEN_FULL: (u32, u64) = TRIES[TRIES.len() - 1];
-/// Names of rounds of single writes: on a stretch of an empty drive, and when it is full. That of the drive as found has none.
+/// Suffixes of the names of rounds on a stretch of an empty drive and on a full one; others have none.
 const ON_STRETCH: &str = " on a stretch";
 const WHEN_FULL: &str = " when full";
-/// Reads that tell whether the drive is empty, of what this run wrote and of what it found.
+/// Reads of what this run wrote, and as many of what it found, that tell whether the drive is empty.
 const READS_EACH: u32 = 64;
 const READ: u32 = 4096;
-/// Share by which reads that skip the flash are faster, at least. Chosen: reading flash adds more than that.
+/// Least share by which reads that skip the flash are faster. Chosen: reading flash adds more than that.
 const EMPTY: f64 = 0.07;
 /// The stretch of an empty drive that is written, as a share of the span, and at most in bytes. Chosen: it
 /// holds more clusters than most maps have log blocks.
@@ -55,8 +55,8 @@ const HEADS: u32 = 48;
 const LAST: usize = 12;
 /// Random writes within one cluster, and sequential ones.
 const FEW: u32 = 16;
-/// Latency of a merge over that of the same write in sequence, as a ratio, at least. Chosen: a merge copies
-/// dozens of pages.
+/// Least ratio of the latency of a merge to that of the same write in sequence. Chosen: a merge copies dozens
+/// of pages.
 const MERGE: f64 = 8.0;
 /// Latency of random writes within a cluster over that of a merge, as a ratio, below which log blocks take
 /// them without one. Chosen: well above one page's share of a merge.
@@ -67,9 +67,9 @@ const BLOCK_PAGES: f64 = 60.0;
 const WRITTEN: u64 = 128 << 20;
 /// Mapping unit in bytes if it is unknown.
 const PAGE: u32 = 16 << 10;
-/// Clusters to write before merges are searched among them: at least more than there are log blocks, at most
-/// what a burst into the write buffer has use for, and in between this share of the span. Chosen: published
-/// maps with log blocks have up to a few dozen of them.
+/// Clusters to write before merges are searched among them: more than there are log blocks, no more than a
+/// burst into the write buffer has use for, and in between this share of the span. Chosen: published maps
+/// with log blocks have up to a few dozen of them.
 const CLUSTERS_LEAST: u64 = 40;
 const CLUSTERS_MOST: u64 = 256;
 const CLUSTERS_SHARE: u64 = 16;
@@ -106,7 +106,7 @@ struct Search<'a> {
     rounds: Vec<Round<'a>>,
     /// Whether the drive was found empty.
     is_empty: bool,
-    /// Bytes that the drive took of the stretch.
+    /// Bytes of the stretch that the drive took.
     stretch: Option<u64>,
     /// Sequential writes that search for pauses.
     tries: Vec<&'a Segment>,
@@ -152,7 +152,7 @@ impl<'a> Search<'a> {
             }
             if let Some(stretch) = self.stretch_of_empty(context, steps) {
                 let written = self.write_in_order(steps, "stretch", 128 << 10, 0..stretch, 0)?;
-                // One that a failing drive did not take holds nothing.
+                // A stretch that a failing drive did not take holds nothing.
                 self.stretch = Some(bytes_written(written));
             }
             let (name, filled) = self.ready_round(context, steps);
@@ -287,7 +287,7 @@ impl<'a> Search<'a> {
         (from < to).then_some(from..to)
     }
 
-    /// Of the last round.
+    /// Latencies of the last round.
     fn times(&self) -> Option<Times> {
         let time = |segment: &Segment| {
             let times = synced_times(segment);

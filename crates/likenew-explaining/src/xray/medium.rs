@@ -1,4 +1,4 @@
-//! The medium, from random reads at QD1 and what their latency depends on.
+//! Finds the medium from random reads at QD1 and what their latency depends on.
 //!
 //! A hard disk takes longer for a longer seek, and a shingled one is slow to read sequentially what was
 //! overwritten in pieces. A network's latencies vary at random, or follow a rate limit. Flash does neither.
@@ -30,7 +30,7 @@ pub(super) const NAME: &str = "medium";
 const ALL_ADDRESSES: &str = "random reads";
 /// Reads at a fifth of the rate that the drive showed.
 const UNHURRIED_READS: u32 = 256;
-/// That share of the rate. Chosen: a fifth leaves a rate limit no reason to delay a read.
+/// Share of that rate at which they are sent. Chosen: a fifth leaves a rate limit no reason to delay.
 const UNHURRIED_SHARE: f64 = 0.2;
 
 /// Random reads of small blocks all over the drive at QD1. On a disk, also overwrites a few blocks, to see
@@ -78,7 +78,7 @@ impl Experiment for MediumExperiment {
     }
 }
 
-/// Slower than the drive showed. One address only: others may be on flash of another age, or not on flash at all.
+/// Reads one address, slowly. Others may be on flash of another age, or not on flash at all.
 fn unhurried_reads(context: &Context<'_>, typical_ns: f64) -> Workload {
     let block = context.block().max(4096);
     let per_second = UNHURRIED_SHARE * 1e9 / typical_ns;
@@ -92,12 +92,12 @@ pub(super) fn reads_alone<'a>(context: &Context<'a>) -> Option<&'a Segment> {
     context.evidence.segment_named(&format!("{NAME}: {ALL_ADDRESSES}"))
 }
 
-/// Lower for a drive that is not quite steady.
+/// Lowers a confidence for a drive that is not quite steady.
 fn confidence(context: &Context<'_>, quiet: f64) -> f64 {
     if context.is_busy() { quiet.min(0.85) } else { quiet }
 }
 
-/// What is read was written by this run in a folder alone: elsewhere it is as it was found.
+/// Only in a folder did this run write what it reads; elsewhere data is read as it was found.
 fn flash(typical_ns: f64, context: &Context<'_>) -> Property {
     let reason = wording::equal_reads(Latency(typical_ns));
     let property = Property::word(Key::Medium, "flash", confidence(context, 0.98), reason);
@@ -133,7 +133,7 @@ fn picture(reads: &Segment) -> Series {
         .lines([Line::new("reads", by_distance(reads))])
 }
 
-/// Fewer reads than this show nothing.
+/// Fewest reads that show anything.
 const READS_MIN: usize = 32;
 /// Rank correlation of latency and seek distance, in 0..1, from which it is a hard disk. Chosen: a lower one
 /// explains next to nothing.
@@ -144,11 +144,11 @@ const ARM_NS_LEAST: f64 = 400_000.0;
 /// Shortest mean latency, in nanoseconds, at which revolutions alone identify a disk. Within a short span
 /// seeks hardly differ, and reads spread over most of a revolution. Chosen: half a revolution at 10,000 rpm.
 const TURN_NS_LEAST: f64 = 3e6;
-/// Latency of random reads over that of one address, which the disk's memory answers, as a ratio, at least.
+/// Least ratio of the latency of random reads to that of one address, which the disk's memory answers.
 /// Chosen: memory is far faster than a revolution.
 const FROM_MEMORY: f64 = 5.0;
-/// Spread of those latencies, as a share of the mean one, at least. Chosen: waits for a revolution spread
-/// evenly from none to a whole one, which is far more.
+/// Least spread of those latencies, as a share of the mean one. Chosen: waits for a revolution spread evenly
+/// from none to a whole one, which is far more.
 const REVOLUTION_SPREAD: f64 = 0.4;
 /// Standard deviation of the logarithm of a network's latencies: flash varies less from read to read, and a
 /// drive that is busy only at times varies more. The lower and the upper half of a network's latencies give
@@ -182,7 +182,7 @@ fn is_network((lower, upper): (f64, f64)) -> bool {
 }
 
 impl ReadModel {
-    /// From random reads all over the drive, and reads of one address; `None` if there are too few.
+    /// Finds the model from random reads all over the drive and reads of one address; `None` if too few.
     fn from_reads(reads: &Segment, context: &Context<'_>) -> Option<Self> {
         let points = by_distance(reads);
         if points.len() < READS_MIN {
@@ -212,10 +212,10 @@ impl ReadModel {
         Some(Self::Steady { typical_ns })
     }
 
-    /// The same after slow reads of one address.
+    /// Becomes a network if slow reads of one address vary like one: a rate limit had delayed the fast ones.
     fn with_spaced_reads(self, context: &Context<'_>, reads: Option<&Segment>) -> Self {
         let (Self::Steady { .. }, Some(typical_ns)) = (&self, paced_ns(context)) else { return self };
-        // Other programs may have delayed either of them.
+        // Other programs may have delayed either kind of read.
         if context.is_busy() {
             return self;
         }
@@ -232,10 +232,10 @@ impl ReadModel {
 const STRETCH: u64 = 8 << 20;
 const LENGTH: u32 = 64 << 10;
 const PIECES: u64 = 32;
-/// Time of the sequential read over that before, as a ratio, from which blocks have moved. Chosen: each moved
-/// block costs two seeks.
+/// Ratio of the sequential read's time to that before, from which blocks have moved. Chosen: each moved block
+/// costs two seeks.
 const MOVED_FACTOR: f64 = 2.5;
-/// The same, up to which they are in place. Chosen: head changes and retries.
+/// Ratio of these times up to which blocks are in place. Chosen: head changes and retries.
 const IN_PLACE_FACTOR: f64 = 1.4;
 
 /// A region read sequentially before and after some of its blocks were overwritten.
@@ -308,7 +308,7 @@ impl<'a> Pieces<'a> {
     }
 }
 
-/// In the middle of the span, far from a log at either end.
+/// The region, in the middle of the span, far from a log at either end.
 fn stretch(span: u64) -> Range<u64> {
     let start = span / 2 - span / 2 % STRETCH;
     start..start + STRETCH

@@ -1,4 +1,4 @@
-//! How steady a drive answers when the same reads are repeated: shows whether something else uses the drive.
+//! Measures how steadily a drive repeats the same reads, to show whether something else uses it.
 //!
 //! Two kinds of rounds take turns: one address read again and again, without any seek, and a region read
 //! sequentially, which keeps the medium busy. What belongs to the drive itself, such as the spread of a
@@ -49,7 +49,7 @@ impl Experiment for NoiseExperiment {
     }
 }
 
-/// Puts the latencies of each round where those of its kind are.
+/// Runs rounds of both kinds in turns, and adds their latencies to `same_place` and `sequential`.
 fn take_turns<'a>(
     context: &Context<'a>,
     steps: &mut Steps<'a>,
@@ -133,9 +133,9 @@ impl Rounds {
     }
 }
 
-/// The standard deviation of the logarithm of these from their lower and from their upper half: the distances
-/// from the median to the tenth and to the ninetieth percentile, which are 1.2816 standard deviations of a
-/// normal distribution.
+/// The standard deviation of the logarithm of latencies from their lower and from their upper half: the
+/// distances from the median to the tenth and to the ninetieth percentile, which are 1.2816 standard
+/// deviations of a normal distribution.
 pub(super) fn spreads(latencies: &[f64]) -> Option<(f64, f64)> {
     let (low, high) = (quantile(latencies, 0.1)?, quantile(latencies, 0.9)?);
     let middle = median(latencies)?;

@@ -1,10 +1,10 @@
-//! Whether old data takes longer to read than fresh data: reads the same addresses before anything is
+//! Finds whether old data takes longer to read than fresh data: reads the same addresses before anything is
 //! written, and again after the drive was filled.
 //!
 //! Charge leaks out of flash cells, and pages that fail to read are read again (Cai and others, "Data
 //! Retention in MLC NAND Flash Memory", HPCA 2015). A small rewrite would show nothing: it may go to a
 //! pseudo-SLC cache, which reads faster at any age. The middle of a drive that was filled sequentially is not
-//! in it.
+//! in that cache.
 
 use std::ops::Range;
 
@@ -24,7 +24,7 @@ use super::writing::written_in_order;
 use likenew_procedure_support::series::axis;
 
 pub(super) const UNTOUCHED_READS: &str = "untouched";
-/// Rest in which merges that were begun come to an end. Chosen: hundreds of them.
+/// Rest in which merges come to an end. Chosen: the time of hundreds of them.
 const SETTLING: Nanos = Nanos::from_secs(30);
 /// The addresses read, by reads of one flash page.
 const WINDOW: u64 = 4 << 20;
@@ -59,7 +59,7 @@ impl Experiment for UntouchedReads {
     }
 }
 
-/// Reads them again after they were written with all others.
+/// Reads the same addresses again after they were written with all others.
 pub(super) struct OldData;
 
 impl Experiment for OldData {
@@ -80,7 +80,7 @@ impl Experiment for OldData {
     }
 }
 
-/// The same reads as `before`, if the addresses were written since.
+/// Repeats the reads `before`, if the addresses were written since.
 fn measure<'a>(context: &Context<'a>, steps: &mut Steps<'a>, before: &Segment) -> Option<&'a Segment> {
     let window = window(context.span);
     if !is_wanted(context) || !context.is_whole() || !is_rewritten(context, steps.before(), before, &window) {
@@ -96,7 +96,7 @@ fn is_wanted(context: &Context<'_>) -> bool {
     context.inferences.word(Key::Medium).is_none_or(|medium| medium == "flash")
 }
 
-/// Beyond the part of a fill that a pseudo-SLC cache would take, and before what remains in it at the end.
+/// The addresses: beyond what a pseudo-SLC cache takes of a fill, and before what remains in it at the end.
 pub(super) fn window(span: u64) -> Range<u64> {
     let start = span / 5 * 3;
     let start = start - start % WINDOW;

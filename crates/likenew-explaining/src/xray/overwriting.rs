@@ -1,5 +1,5 @@
-//! Overwrites a full drive: how much it takes before garbage collection, when collection starts by itself,
-//! and how far apart its dies erase.
+//! Overwrites a full drive: finds its over-provisioning by what it takes before garbage collection, when idle
+//! collection starts, and its erase unit by the distance of pauses.
 
 mod order;
 mod spare;
@@ -25,7 +25,7 @@ const IN_PLACE: &str = "in place";
 const ORDER: &str = "order";
 const TRIM: &str = "trim";
 
-/// Block size of overwrites, in bytes; no page map has to fill up a unit of it.
+/// Block size of overwrites, in bytes: no page map has to read the rest of a mapping unit.
 const BLOCK: u32 = 16 << 10;
 const DEPTH: u32 = 32;
 /// The span in chunks, each with this many windows.
@@ -35,8 +35,8 @@ const WINDOWS: u64 = 16;
 const SETTLING: Nanos = Nanos::from_secs(120);
 /// Rest after a trim. Chosen: a firmware that erases in the background has started and finished by then.
 const FORGETTING: Nanos = Nanos::from_secs(60);
-/// Share of the addresses that the mapping cache covers of which overwriting in place uses at most this much.
-/// Chosen: a margin for the error of that range.
+/// Overwriting in place uses at most this share of the addresses that the mapping cache covers. Chosen: a
+/// margin for the error of that range.
 const MAPPED_SHARE: f64 = 0.6;
 
 /// Overwrites a full drive.
@@ -79,7 +79,7 @@ struct Overwrites<'a> {
 }
 
 impl<'a> Overwrites<'a> {
-    /// On a drive that cannot be emptied, whole blocks are only erased while no scattered writes have reached them.
+    /// Without TRIM, in place comes first: scattered writes leave no whole blocks to erase.
     fn measure(&mut self, context: &Context<'a>, steps: &mut Steps<'a>) -> Result<(), Ended> {
         settle(context, steps, "rest")?;
         if context.loses_writes() {
@@ -108,7 +108,7 @@ impl<'a> Overwrites<'a> {
         Ok(())
     }
 
-    /// Rests until collection starts by itself. A cache shows that already.
+    /// Rests until collection starts by itself. The fill of a drive with a cache has shown that already.
     fn rest(&mut self, context: &Context<'a>, steps: &mut Steps<'a>) -> Result<(), Ended> {
         if context.inferences.slc_cache().is_some() || !self.spare(context).has_begun() {
             return Ok(());
@@ -122,9 +122,9 @@ impl<'a> Overwrites<'a> {
         })
     }
 
-    /// Overwrites the same addresses sequentially again and again: few enough for the mapping cache, and for all
-    /// of their blocks to hold nothing else when they are erased. What went to a cache stays there, out of reach,
-    /// so that the cache is not used again.
+    /// Overwrites the same addresses sequentially again and again. They are few enough for the mapping cache,
+    /// and their blocks hold nothing else when they are erased. Addresses that went to a cache are passed
+    /// over: they stay in it, so that it is not used again.
     fn overwrite_in_place(&mut self, context: &Context<'a>, steps: &mut Steps<'a>) -> Result<(), Ended> {
         let most = if context.loses_writes() { context.span / 10 } else { context.span / 2 };
         let length = order_length(context);
@@ -173,8 +173,8 @@ impl<'a> Overwrites<'a> {
         Ok(())
     }
 
-    /// Whether sequential overwrites go on: not where enough was seen, or it would be too much. A drive that cannot be emptied
-    /// erases nothing before its spare is used up.
+    /// Whether sequential overwrites go on: not if enough was seen or the budget is used up. A drive that
+    /// cannot be emptied always goes on, because it erases nothing before its spare is used up.
     fn goes_on(&self, context: &Context<'_>, steps: &Steps<'_>, series: &str) -> bool {
         steps.may_write(order_length(context))
             && steps.goes_on(series, || !(context.loses_writes() && self.order(context).is_settled()))
@@ -252,7 +252,7 @@ fn order_length(context: &Context<'_>) -> u64 {
     (context.span / 32).min(1 << 30).next_multiple_of(BLOCK.into())
 }
 
-/// Another chunk of a series, so many bytes within a range.
+/// The next chunk of a series: `length` bytes within a range.
 fn next_chunk(series: &str, before: usize, range: Range<u64>, length: u64) -> Workload {
     let workload = sequential_writes(format!("{series} {}", before + 1), range, BLOCK, DEPTH);
     Workload { samples: (length / u64::from(BLOCK)) as u32, until: Until::bytes(length), ..workload }

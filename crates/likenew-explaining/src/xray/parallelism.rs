@@ -1,5 +1,5 @@
-//! How many dies serve reads at once, and how many consecutive addresses one of them holds. One reader stays
-//! on a single page and keeps its die busy, while the other reads all over data that was written
+//! Finds how many dies serve reads at once, and how many consecutive addresses one of them holds. One reader
+//! stays on a single page and keeps its die busy, while another reads all over data that was written
 //! sequentially.
 //!
 //! The second reader waits only where it meets the die of the first, so the slow addresses are those of one
@@ -39,7 +39,7 @@ struct Stage {
     reads: u32,
 }
 
-/// From the smallest area that must be written to what the widest stripes need.
+/// Stages from the smallest area that must be written to what the widest stripes need.
 const STAGES: [Stage; 4] = [
     Stage { bytes: 4 << 20, grain: 4 << 10, reads: 32_768 },
     Stage { bytes: 16 << 20, grain: 4 << 10, reads: 65_536 },
@@ -56,7 +56,7 @@ const WALK_TIME: Nanos = Nanos::from_secs(60);
 const DEEP_READS: u64 = 2048;
 /// Confidence in a single die, in 0..1. Chosen: no claim, because it rests on what does not happen.
 const SINGLE_DIE_CONFIDENCE: f64 = 0.85;
-/// An area is at most this fraction of all addresses, and smaller if the run has to write it itself.
+/// An area is at most one part in this many of all addresses, and smaller if the run has to write it.
 const SHARE_MAX: u64 = 4;
 const WRITE_MAX: u64 = 64 << 20;
 const WRITE_SHARE: u64 = 32;
@@ -89,13 +89,13 @@ impl Experiment for Parallelism {
     }
 }
 
-/// What two readers met.
+/// Results of two readers.
 #[derive(Default)]
 struct Walks<'a> {
-    /// Latency of the second reader without the first. Reads right after a write may have waited for its leftovers; the fastest tenth
-    /// has not.
+    /// Latency of the second reader without the first. Reads right after a write may have waited for it; the
+    /// fastest tenth has not.
     alone_ns: Option<f64>,
-    /// Over areas that grow.
+    /// Results over areas that grow.
     areas: Vec<(Range<u64>, Option<Conflicts>)>,
     everywhere: Option<&'a Segment>,
     deep: Option<&'a Segment>,
@@ -122,7 +122,7 @@ impl<'a> Walks<'a> {
         self.read_without_period(context, steps)
     }
 
-    /// An area of a stage that was written sequentially: existing data was not, or not known to be.
+    /// An area for a stage that this run wrote sequentially; existing data is not known to be.
     fn area(
         &mut self,
         context: &Context<'a>,
@@ -155,7 +155,7 @@ impl<'a> Walks<'a> {
         self.read_deep(context, steps)
     }
 
-    /// How much faster reads of the last area are in parallel: the answer if dies do not show.
+    /// Reads the last area at a deep queue. The gain over one reader is the answer if dies do not show.
     fn read_deep(&mut self, context: &Context<'a>, steps: &mut Steps<'a>) -> Result<(), Ended> {
         let Some((area, _)) = self.areas.last().filter(|_| self.deep.is_none()) else { return Ok(()) };
         let stream = random_reads(area.clone(), context.block(), 32);
@@ -168,8 +168,8 @@ impl<'a> Walks<'a> {
         self.alone_ns.unwrap_or(0.0)
     }
 
-    /// Whether reads all over the drive are on flash of one kind and age, and on flash at all: a read that skips the flash meets no
-    /// die.
+    /// Whether random reads all over the drive met flash of one kind and age. A read that skips the flash
+    /// meets no die.
     fn is_even(&self, context: &Context<'_>) -> bool {
         let is_flash = |typical_ns: f64| typical_ns >= (1.0 - EVEN) * self.single_reader_ns();
         typical_ns(context).is_some_and(is_flash)
@@ -202,7 +202,7 @@ impl<'a> Walks<'a> {
     }
 }
 
-/// Reads where nothing comes from flash, if all reads waited for the pinned reader.
+/// Reads trimmed addresses, which need no flash, if all reads waited for the pinned reader.
 pub(super) struct SingleDie;
 
 impl Experiment for SingleDie {
@@ -230,8 +230,8 @@ impl Experiment for SingleDie {
     }
 }
 
-/// Dies of a drive that was filled, from the share of all addresses at which reads wait for the pinned reader. A period
-/// may show some of the dies only: one that was busy while a small area was written holds nothing of it.
+/// Counts the dies of a filled drive by the share of all addresses at which reads wait for the pinned reader.
+/// A period may miss dies: one that was busy while a small area was written holds nothing of it.
 pub(super) struct DieShare;
 
 impl Experiment for DieShare {
@@ -271,15 +271,15 @@ fn walk_full_drive<'a>(context: &Context<'a>, steps: &mut Steps<'a>) -> Option<C
     Conflicts::from_walk(steps.run(walk_all(context)).ok()?, median(&reads)?)
 }
 
-/// All reads wait for the die of one page, though neither link nor firmware holds them up. Dies that share a
-/// channel would not wait: a channel is free while its die reads.
+/// One die and no stripe: all reads wait for the die of one page, though neither link nor firmware holds them
+/// up. Dies that share a channel would not wait: a channel is free while its die reads.
 fn single_die(faster: Factor) -> [Property; 2] {
     let reason = wording::single_die(faster);
     let stripe = Property::absent(Key::StripeBytes, SINGLE_DIE_CONFIDENCE, reason.clone());
     [Property::number(Key::Parallelism, 1.0, (1.0, 1.0), SINGLE_DIE_CONFIDENCE, reason), stripe]
 }
 
-/// A mapping cache that misses within an area reads from dies, too, which looks like meeting them.
+/// Stages within the mapping cache: a miss reads from dies, too, which looks like meeting them.
 fn usable(context: &Context<'_>) -> impl Iterator<Item = &'static Stage> + use<> {
     let covered = context.inferences.number(Key::MapCacheBytes).unwrap_or(f64::INFINITY);
     let most = context.span / SHARE_MAX;
@@ -363,16 +363,16 @@ const PINNED_DEPTH: u32 = 8;
 /// A read that waits as long as this many reads has met the pinned die. Sharing a channel or a busy firmware
 /// costs less than two. Chosen: half of the pinned reader's queue.
 const WAITED_READS: f64 = 4.0;
-/// Fewer runs of slow addresses than this make no pattern.
+/// Fewest runs of slow addresses that make a pattern.
 const RUNS_MIN: usize = 8;
-/// Fewer reads of the second reader than this show nothing.
+/// Fewest reads of the second reader that show anything.
 const READS_MIN: usize = 256;
 /// Share of slow addresses above which the readers meet everywhere. Chosen: one die of two would be half.
 const EVERYWHERE_SHARE: f64 = 0.9;
 /// Share of the runs, and of their distances, that must be equal. Chosen: a majority.
 const ALIKE: f64 = 0.6;
-/// The same if two neighboring lengths count as equal. Chosen: higher, because chance meets two lengths more
-/// often than one.
+/// Share of the runs that must be equal if two neighboring lengths count as one. Chosen: higher, because
+/// chance meets two lengths more often than one.
 const NEIGHBORS: f64 = 0.85;
 /// Difference between the number of dies from the share and from the period, in dies, up to which they agree;
 /// half a run at either end comes on top. Chosen: nearly exact, because both count the same runs.
@@ -380,8 +380,8 @@ const AGREE: f64 = 0.04;
 /// Ratio of the ends of the interval of the number of dies above which no number is named. Chosen: 8 dies are
 /// still told from 10.
 const UNSURE_MAX: f64 = 1.2;
-/// Bytes that one die holds in a row, at least: the smallest page of a map. Runs of one address that is larger may be shorter
-/// than that address, and then the period is that of some addresses that skip others.
+/// Fewest consecutive bytes on one die: the smallest mapping unit. If addresses are larger than this, a run
+/// of one address may be shorter than it, and the period that of addresses that skip others.
 const STRIPE_MIN: f64 = 4096.0;
 /// Above this many addresses, they are not told apart.
 const PLACES_MAX: usize = 1 << 16;
@@ -425,8 +425,8 @@ enum Pattern {
 }
 
 impl Conflicts {
-    /// From two readers, the first of which stays on one page; `alone_ns` is the latency of the second
-    /// without the first.
+    /// Reads the waits of two readers, the first of which stays on one page. `alone_ns` is the latency of the
+    /// second without the first.
     fn from_walk(walk: &Segment, alone_ns: f64) -> Option<Self> {
         let grain = walk.workload.streams.get(1)?.pattern.grain()?;
         let moving_reads: Vec<&Sample> = walk.samples.iter().filter(|sample| sample.stream == 1).collect();
@@ -474,8 +474,8 @@ impl Conflicts {
         }
     }
 
-    /// From the share of slow addresses alone, which may have no period. The reads of one stripe count as one
-    /// case; if addresses are not told apart, each read does.
+    /// The number of dies from the share of slow addresses alone, which may have no period. The reads of one
+    /// stripe count as one case; if addresses are not told apart, each read does.
     fn by_share(&self) -> Pattern {
         let share = match self.pattern() {
             Pattern::Unclear { share } => share,
@@ -581,7 +581,7 @@ mod tests {
         pattern_at(4096, is_slow, places)
     }
 
-    /// The pattern of places of so many bytes each.
+    /// The pattern of places of `grain` bytes each.
     fn pattern_at(grain: usize, is_slow: impl Fn(usize) -> bool, places: usize) -> Pattern {
         let wait_share = (0..places).map(|place| Some(if is_slow(place) { 1.0 } else { 0.0 })).collect();
         Conflicts { grain: grain as f64, wait_share, slow: 0, all: 0, points: Vec::new() }.pattern()

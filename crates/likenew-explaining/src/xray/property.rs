@@ -46,7 +46,7 @@ pub(super) enum Key {
 }
 
 impl Key {
-    /// In the order of the table.
+    /// All properties in the order of the table.
     pub(super) const ALL: [Self; 17] = [
         Self::Medium,
         Self::Mapping,
@@ -119,7 +119,7 @@ pub(super) enum State {
     Number { value: f64, low: f64, high: f64 },
     /// A test that would have shown it did not.
     Absent,
-    /// It left no signature, or was not tested.
+    /// The property left no signature, or was not tested.
     Undecided,
 }
 
@@ -131,7 +131,7 @@ pub(super) struct Property {
     /// Probability that it is right, in 0..1; 0 if it is unknown.
     pub(super) confidence: f64,
     pub(super) reason: Reason,
-    /// Its limits, in sentences.
+    /// Limits of the answer, in sentences.
     pub(super) caveats: Vec<String>,
     /// Bytes written to find it.
     pub(super) bytes_written: u64,
@@ -185,19 +185,19 @@ impl Property {
         self
     }
 
-    /// The same with at most this confidence.
+    /// The same property with at most this confidence.
     #[must_use]
     pub(super) fn at_most(mut self, confidence: f64) -> Self {
         self.confidence = self.confidence.min(confidence);
         self
     }
 
-    /// Whether it was found, or found to be absent.
+    /// Whether the property was found, or found to be absent.
     pub(super) fn is_known(&self) -> bool {
         self.state != State::Undecided
     }
 
-    /// Its row of the table.
+    /// The property's row of the table.
     pub(super) fn row(&self) -> Row {
         let (state, word, number) = match self.state {
             State::Word(word) => ("found", Some(word), None),
@@ -222,9 +222,9 @@ impl Property {
 /// Why a property has its value.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Reason {
-    /// In a few words, for the table.
+    /// A few words for the table.
     pub(super) how: String,
-    /// With its numbers, in sentences.
+    /// The evidence with its numbers, in sentences.
     pub(super) evidence: Vec<String>,
     /// What would decide an unknown property, if anything would.
     pub(super) remedy: Option<Remedy>,
@@ -250,7 +250,7 @@ pub(super) enum Remedy {
 }
 
 impl Reason {
-    /// From a few words and a sentence.
+    /// A reason with a few words for the table and a sentence.
     pub(super) fn new(how: impl Into<String>, sentence: impl Into<String>) -> Self {
         Self { how: how.into(), evidence: vec![sentence.into()], remedy: None }
     }
@@ -262,14 +262,14 @@ impl Reason {
         self
     }
 
-    /// The same sentences with other short words.
+    /// The same sentences with other words for the table.
     #[must_use]
     pub(super) fn how(mut self, how: impl Into<String>) -> Self {
         self.how = how.into();
         self
     }
 
-    /// Adds what would decide it.
+    /// Adds what would decide the property.
     #[must_use]
     pub(super) fn decided_by(mut self, remedy: Remedy) -> Self {
         self.remedy = Some(remedy);

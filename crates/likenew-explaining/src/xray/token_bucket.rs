@@ -1,4 +1,4 @@
-//! Burst credits: I/Os are fast while there are credits; each takes one, and a few flow in every second.
+//! Measures burst credits: I/Os are fast while credits last; each takes one, and a few flow in every second.
 //!
 //! Reads randomly at full speed until the rate falls to a lower one that lasts. A full bucket held what was
 //! served beyond that rate: the maximum, over all stretches of the test, of I/Os − rate × time. So rests in
@@ -38,7 +38,7 @@ const LOWER: f64 = 0.9;
 /// Difference of the rates of both halves of a burst, as a share, up to which it is level. Chosen: rate
 /// limits are steadier than that.
 const LEVEL: f64 = 0.03;
-/// Credits over what flowed into the bucket in rests, as ratios between which they may be only that.
+/// Credits over what flowed into the bucket in rests, as a ratio: within this range, they may be the same.
 const EARNED_CREDIT_RANGE: (f64, f64) = (0.85, 1.05);
 /// Uncertainty of a level rate, as a share. Chosen: the steadiness of rate limits.
 const RATE_UNSURE: f64 = 0.003;

@@ -1,4 +1,4 @@
-//! What happens to trimmed addresses, from the latency of reads: forgotten data needs no flash.
+//! Finds what happens to trimmed addresses, from the latency of reads: forgotten data needs no flash.
 
 use likenew_core::drive::TargetKind;
 use likenew_core::findings::{Line, Series, Shape};
@@ -26,7 +26,7 @@ const RESTS_S: [u64; 4] = [0, 1, 6, 30];
 const SETTLES: usize = 3;
 /// Length of such a rest. Chosen: longer than a write buffer takes to empty.
 const SETTLE: Nanos = Nanos::from_secs(5);
-/// Share by which reads that need no flash are faster, at least. Chosen: twice `SAME`.
+/// Least share by which reads that need no flash are faster. Chosen: twice `SAME`.
 const FASTER: f64 = 0.03;
 /// Difference of latencies, as a share, up to which they are the same. Chosen: what medians of the reads
 /// resolve.
@@ -51,8 +51,8 @@ impl Experiment for TrimExperiment {
     }
 }
 
-/// Puts the last reads before the TRIM into `before`, and those after it into `stages`: seconds of rest before them, and trimmed
-/// compared with kept addresses.
+/// Puts the last reads before the TRIM into `before`. Adds those after it to `stages`: seconds of rest before
+/// them, and trimmed compared with kept addresses.
 fn measure(
     steps: &mut Steps<'_>,
     before: &mut Option<MedianComparison>,

@@ -9,8 +9,8 @@ use likenew_procedure_support::wording::capitalize;
 
 use super::property::{Key, Property, Reason, Remedy, State};
 
-/// Reasons, each a function from its typed parts: the table's words, the sentence as in [`likenew_core::sentences`], and what would
-/// decide the property.
+/// Defines reasons, each a function of its typed parts: the table's words, the sentence as in
+/// [`likenew_core::sentences`], and what would decide the property.
 macro_rules! reasons {
     ($($(#[$doc:meta])* pub(super) fn $name:ident($($part:ident: $type:ty),*) =
         $how:expr, $text:literal $(, $value:expr)* $(=> $remedy:ident)?;)*) => {
@@ -262,7 +262,7 @@ reasons! {
         "Trimmed and kept addresses take about equally long to read." => Quiet;
 }
 
-/// Of a drive whose addresses may never have been written.
+/// Caveat about a drive whose addresses may never have been written.
 pub(super) const PERHAPS_EMPTY: &str =
     "Never-written addresses may be answered without reading flash, so an empty drive looks faster.";
 
@@ -643,8 +643,8 @@ fn value(property: &Property) -> String {
     }
 }
 
-/// What a property is about; a mapping table that is not all in memory has a cache, and what buffers the writes of a
-/// disk is called one.
+/// The question of a property. A mapping table that is only partly in memory has a cache, and a disk's write
+/// buffer is called a cache.
 fn question_of(property: &Property, is_disk: bool) -> &'static str {
     match (property.key, &property.state) {
         (Key::MapCacheBytes, State::Number { .. }) => "Mapping (FTL) cache",
@@ -731,7 +731,7 @@ const SUMMARY_ORDER: [Key; 14] = [
     Key::OldDataReadRatio,
     Key::MapCacheBytes,
 ];
-/// As many as fit into a sentence of 25 words.
+/// As many properties as fit into a sentence of 25 words.
 const SUMMARY_PROPERTIES_MAX: usize = 5;
 
 /// The result, in a sentence or two.
@@ -786,7 +786,7 @@ pub(super) fn overview(properties: &[Property], remarks: Vec<String>) -> Overvie
 fn label(property: &Property, is_disk: bool) -> String {
     let key = property.key;
     match key {
-        // The column has no verb.
+        // The values "at once" and "when idle" have no verb.
         Key::Trim if matches!(property.state, State::Word("immediate" | "idle")) => {
             "TRIM takes effect".into()
         }

@@ -1,4 +1,4 @@
-//! The write buffer: how much is taken at the speed of the link before the medium has to keep up.
+//! Measures the write buffer: how much is taken at the speed of the link before the medium has to keep up.
 
 mod behind_merges;
 mod bursts;

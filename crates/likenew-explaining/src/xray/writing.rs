@@ -1,6 +1,6 @@
-//! The time of writing by bytes written, over several workloads in a row; areas that are written sequentially; and writes each
-//! followed by a flush, which shows the latency of one on the medium, whatever buffer is in front of it. Compares two areas, or two ways
-//! to write, that differ in one thing: issues their I/Os side by side, and tests whether their times differ.
+//! Tools of experiments that write: the time of writing by bytes written, areas that are written
+//! sequentially, and writes each followed by a flush, which shows the latency of the medium behind any
+//! buffer. Compares two areas, or two ways to write, that differ in one thing, with their I/Os side by side.
 
 use std::ops::Range;
 
@@ -28,7 +28,7 @@ pub(super) struct WriteProgress {
 }
 
 impl WriteProgress {
-    /// From workloads that write, by their windows along bytes. Time between two workloads does not count.
+    /// The progress of workloads that write, by windows along bytes. Time between them does not count.
     pub(super) fn from_segments<'a>(segments: impl IntoIterator<Item = &'a Segment>) -> Self {
         let (mut bytes, mut ns) = (0.0, 0.0);
         let mut marks = Vec::new();
@@ -44,7 +44,7 @@ impl WriteProgress {
         Self { marks }
     }
 
-    /// The same with this many nanoseconds per byte between two points, as far as they span whole steps.
+    /// The progress with `cost` nanoseconds per byte in the steps that begin between two points.
     #[must_use]
     pub(super) fn without_trend(&self, between: Range<f64>, cost: f64) -> Self {
         let (mut bytes, mut ns) = (0.0, 0.0);
@@ -57,7 +57,7 @@ impl WriteProgress {
         Self { marks: self.marks.iter().zip(self.costs()).map(step).collect() }
     }
 
-    /// From each mark to the next, in bytes.
+    /// The bytes from each mark to the next.
     pub(super) fn steps(&self) -> impl Iterator<Item = Range<f64>> {
         let ends = self.marks.iter().map(|mark| mark.bytes);
         std::iter::once(0.0).chain(ends.clone()).zip(ends).map(|(from, to)| from..to)
@@ -203,7 +203,7 @@ pub(super) struct MedianComparison {
 }
 
 impl MedianComparison {
-    /// From two sets of latencies; `None` if there are fewer than eight, or no time passed.
+    /// Compares two sets of latencies; `None` if there are fewer than eight, or no time passed.
     pub(super) fn from_times(first: &[f64], second: &[f64]) -> Option<Self> {
         Some(Self {
             first: median(first).filter(|first| *first > 0.0)?,
@@ -213,7 +213,7 @@ impl MedianComparison {
         })
     }
 
-    /// Of the first two streams of a segment.
+    /// Compares the first two streams of a segment.
     pub(super) fn in_segment(segment: &Segment) -> Option<Self> {
         Self::from_times(&stream_latencies(segment, 0), &stream_latencies(segment, 1))
     }
@@ -223,12 +223,12 @@ impl MedianComparison {
         self.first / self.second
     }
 
-    /// Whether the first is less, by at least this share of the other and beyond chance.
+    /// Whether the first median is less, by at least this share of the second and beyond chance.
     pub(super) fn is_less(&self, share: f64) -> bool {
         self.first < (1.0 - share) * self.second && self.one_interval.high < self.other_interval.low
     }
 
-    /// Whether they are the same within this share of the other and chance.
+    /// Whether the medians are the same within this share of the second and chance.
     pub(super) fn is_same(&self, share: f64) -> bool {
         let Interval { low, high } = self.one_interval;
         let within = |value: f64| (value / self.second - 1.0).abs() <= share;

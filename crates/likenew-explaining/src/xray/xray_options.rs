@@ -43,7 +43,7 @@ impl Options for XrayOptions {
         const FOLDER_STEP: u64 = 1 << 20;
         let usable = fitting.usable()?;
         if fitting.is_folder {
-            // Its files are written first.
+            // A folder's files are written first.
             let bytes = self.bytes.unwrap_or(u64::MAX);
             let span = Self::SPAN_OF_FOLDER.min(usable).min(bytes / Self::SPANS_WRITTEN);
             let span = *self.span.get_or_insert(span - span % FOLDER_STEP);
@@ -59,7 +59,7 @@ impl Options for XrayOptions {
 impl XrayOptions {
     /// Default span of a folder.
     pub const SPAN_OF_FOLDER: u64 = 1 << 30;
-    /// A smaller span shows nothing.
+    /// Least span: a smaller one shows nothing.
     pub const SPAN_LEAST: u64 = 16 << 20;
     /// Default limit of writes, in spans.
     const SPANS_WRITTEN: u64 = 4;

@@ -1,4 +1,4 @@
-//! Job files line by line.
+//! Checks exported job files line by line.
 
 use likenew_core::target::Clock;
 use proptest::prelude::*;
@@ -127,7 +127,7 @@ fn the_way_to_the_drive_is_reported_where_it_is_not_the_usual_one() {
         ["direct", "invalidate", "end_fsync", "ioengine"].iter().all(|word| !plain.contains(word)),
         "{plain}"
     );
-    // fio would drop the page cache by itself, and a second read would be a first one.
+    // By default fio drops the page cache, and a repeated read would come from the drive again.
     has(&exported("access = 'buffered'"), &["direct=0", "invalidate=0"]);
     has(
         &exported("access = 'buffered'\ncold = true\nflush = true"),
@@ -198,7 +198,7 @@ fn names_of_files_that_fio_would_misread_are_refused() {
 }
 
 proptest! {
-    /// Every line is a comment, a section or an option, whatever a workload is called and whatever is noted.
+    /// Every line is a comment, a section or an option, whatever the workload's name and the notes contain.
     #[test]
     fn a_job_file_stays_one(name in any::<String>(), note in any::<String>(), lanes in 1u32..9, ops in 1u64..1 << 40) {
         let mut workload = reads(&format!("lanes = {lanes}\nuntil = {{ ops = {ops} }}"));

@@ -1,4 +1,4 @@
-//! Finds the document in what fio has printed, and values in it with the path to them.
+//! Finds fio's JSON in what fio printed, and keeps the path of every value for error messages.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use crate::wording::{self, expected};
 /// The first key of each of fio's documents.
 const FIRST_KEY: &str = "\"fio version\"";
 
-/// The last document of a text, and how many there are. What is around them are messages of fio and of others.
+/// The last document of a text, and how many there are. fio and other programs may print messages around them.
 pub(super) fn last(text: &str) -> Result<(Value, usize), ImportError> {
     let text = without_prefixes(text.trim_start_matches('\u{feff}'));
     let text = text.as_ref();
@@ -28,14 +28,14 @@ pub(super) fn last(text: &str) -> Result<(Value, usize), ImportError> {
     }
 }
 
-/// The brace of the next document. It need not open a line: fio's progress ends without one.
+/// The opening brace of the next document. It may be within a line, since fio's progress line has no line end.
 fn next_start(text: &str, from: usize) -> Option<usize> {
     let keys = text[from..].match_indices(FIRST_KEY).map(|(key, _)| from + key);
     let brace = |key: usize| text[from..key].trim_end().strip_suffix('{').map(|before| from + before.len());
     keys.filter_map(brace).next()
 }
 
-/// What looks like a document and does not begin as fio's do.
+/// The error for a text without a document of fio: other JSON, or no JSON.
 fn other_document(text: &str) -> Result<Value, ImportError> {
     let opens_line = |at: &usize| text[..*at].trim_end_matches([' ', '\t']).ends_with(['\n', '\r']);
     let mut braces = text.match_indices('{').map(|(at, _)| at);
@@ -49,8 +49,8 @@ fn other_document(text: &str) -> Result<Value, ImportError> {
     }
 }
 
-/// Without what a log puts before each line, such as a time: as many words as are before the first key of a
-/// document, as a time need not be as long on every line. Colors are left out, too.
+/// Removes what a log puts before each line, such as a time, and colors. It removes as many words as stand before the
+/// first key, since times may differ in length.
 fn without_prefixes(text: &str) -> Cow<'_, str> {
     let text = without_colors(text);
     let key = text.find(FIRST_KEY);
@@ -69,7 +69,7 @@ fn without_prefixes(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.split_inclusive('\n').map(unprefixed).collect())
 }
 
-/// Without the sequences by which a terminal is told to color text or to erase a line.
+/// Removes terminal sequences that color text or erase a line.
 fn without_colors(text: &str) -> Cow<'_, str> {
     const BEGIN: &str = "\u{1b}[";
     if !text.contains(BEGIN) {
@@ -98,7 +98,7 @@ fn malformed_error(text: &str, start: usize, error: &serde_json::Error) -> Impor
     }
 }
 
-/// What a text is that is not fio's JSON.
+/// What kind of text this is, if not fio's JSON.
 fn other_text(text: &str) -> OtherText {
     let start = text.trim_start();
     let is_terse = start.split(';').nth(1).is_some_and(|field| field.starts_with("fio-"));
@@ -119,8 +119,7 @@ pub(super) struct Node<'a> {
     path: String,
 }
 
-/// Larger counts (of bytes, I/Os, nanoseconds) cannot have been measured; sums of smaller ones still fit 64
-/// bits.
+/// The largest count (bytes, I/Os, nanoseconds) that is accepted. Sums of accepted counts still fit 64 bits.
 pub(super) const COUNT_MAX: u64 = 1 << 60;
 
 impl<'a> Node<'a> {
@@ -139,12 +138,12 @@ impl<'a> Node<'a> {
         &self.path
     }
 
-    /// The value of this key, if there is one.
+    /// The value of this key, if present.
     pub(super) fn get(&self, key: &str) -> Option<Self> {
         self.value.get(key).map(|value| self.child(value, key))
     }
 
-    /// The value of this key.
+    /// The value of this key, or an error that names what was expected.
     pub(super) fn need(&self, key: &str, expected: &str) -> Result<Self, ImportError> {
         self.get(key).ok_or_else(|| {
             let actual = match self.value {

@@ -1,4 +1,4 @@
-//! Job files as workloads.
+//! Reads fio job files as workloads, so that their jobs can be run without fio.
 
 use std::collections::BTreeMap;
 
@@ -12,35 +12,35 @@ use crate::job::{Part, decode};
 use crate::wording::{Note, Notes};
 use crate::wording::{caveat, job_file as wording};
 
-/// Between the names of jobs that run side by side, in the name of their workload.
+/// Joins the names of jobs that run side by side into the name of their workload.
 pub const JOBS_JOIN: &str = " + ";
 
 /// Why a job file cannot be run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}")]
 pub struct JobFileError {
-    /// From 1.
+    /// Line number, from 1.
     pub line: usize,
-    /// The option, if it is one.
+    /// The option at fault, if the error is about one.
     pub option: Option<String>,
-    /// What is wrong, or what cannot be run.
+    /// What is wrong, or which feature cannot be run.
     pub reason: String,
 }
 
-/// What a job file asks for.
+/// The contents of a job file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct JobFile {
-    /// Its jobs, in the order in which they run.
+    /// The jobs' workloads, in the order in which they run.
     pub workloads: Vec<Workload>,
-    /// The file, device or folder that it names.
+    /// The file, device or folder that the jobs name.
     pub target: Option<String>,
-    /// Where the jobs end, in bytes from the beginning of the target; 0 where no job says so.
+    /// The highest end of the jobs' regions, in bytes from the beginning of the target; 0 where no job gives one.
     pub bytes: u64,
-    /// What is done in another way than fio does it, by job.
+    /// What runs differently than in fio, with the jobs concerned.
     pub differences: Vec<String>,
 }
 
-/// Whether a text is a job file: it begins with the name of a job.
+/// Whether a text is a job file: a job file begins with the name of a job in brackets.
 pub fn is_job_file(text: &str) -> bool {
     lines(text).next().is_some_and(|(_, line)| {
         let name = line.trim_start_matches('[');
@@ -48,11 +48,11 @@ pub fn is_job_file(text: &str) -> bool {
     })
 }
 
-/// Reads a job file. Where a job has no end of its own it goes on to that of its target, and an offset may be a share of it, of which the file's own name is given;
-/// `bytes_of` says how many bytes it has, unless it has no end either, as a folder.
+/// Reads a job file. `bytes_of` receives the target's name and returns its size, or `None` if it has none, as a folder.
+/// A job without an end of its own ends there. Shares of the target are taken of that size where needed.
 ///
 /// # Errors
-/// It is not one, or asks for what cannot be run as fio does.
+/// The text is no job file, or a job asks for something that cannot be run as fio runs it.
 pub fn job_file(
     text: &str,
     bytes_of: impl FnOnce(Option<&str>) -> Option<u64>,
@@ -86,10 +86,10 @@ pub fn job_file(
     })
 }
 
-/// Values by option, with their lines.
+/// Values and line numbers by option.
 type NumberedOptions = BTreeMap<String, (String, usize)>;
 
-/// A section with its options over the global ones before it.
+/// A section, with the global options that precede it.
 struct Job {
     name: String,
     line: usize,
@@ -106,14 +106,14 @@ impl Job {
         self.until() == Until::default()
     }
 
-    /// Refuses the job for an option.
+    /// The error that refuses the job because of this option.
     fn error(&self, option: &str, reason: impl Into<String>) -> JobFileError {
         let line = self.lines.get(option).copied().unwrap_or(self.line);
         JobFileError { line, option: Some(option.to_owned()), reason: reason.into() }
     }
 }
 
-/// The lines that say something, from 1, without comments.
+/// Lines with their numbers from 1, without comments and empty lines.
 fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let uncommented = text
         .trim_start_matches('\u{feff}')
@@ -158,7 +158,7 @@ fn job((name, line, options): (String, usize, NumberedOptions)) -> Job {
     Job { options: Options::new(values, &name), name, line, lines }
 }
 
-/// Jobs that run side by side, as the streams of one workload.
+/// The workload of jobs that run side by side; each job is a stream.
 fn workload(turn: &[&Job], notes: &mut Notes) -> Result<Workload, JobFileError> {
     let first = turn[0];
     let lanes = first.options.copies();
@@ -206,7 +206,7 @@ fn runnable(job: &Job, notes: &mut Notes) -> Result<Stream, JobFileError> {
     })
 }
 
-/// What all jobs work on. fio divides names at colons that have no backslash before them.
+/// The common target of all jobs. fio splits names at colons without a backslash before them.
 fn target(jobs: &[Job]) -> Result<Option<String>, JobFileError> {
     let mut target: Option<String> = None;
     for job in jobs {
@@ -330,7 +330,7 @@ mod tests {
         }
     }
 
-    /// What is exported comes back as the same workloads.
+    /// An exported job file is read back as the same workloads.
     #[test]
     fn exported_jobs_are_read_back() {
         let stream =

@@ -1,4 +1,4 @@
-//! How long I/Os took, as fio counts it.
+//! Reads the latencies in fio's JSON.
 
 use likenew_core::tally::Latencies;
 
@@ -10,21 +10,21 @@ use crate::wording::{Note, Notes};
 /// The latency of one operation of a job.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Latency {
-    /// Mean in nanoseconds; 0 where nothing was measured.
+    /// Mean in nanoseconds; 0 without a measurement.
     pub(super) mean_ns: f64,
-    /// The longest in nanoseconds.
+    /// Maximum in nanoseconds.
     max_ns: u64,
-    /// Latencies in nanoseconds with how often they occurred, ascending; empty where the distribution is not known.
+    /// Latencies in nanoseconds and how often each occurred, ascending; empty if the distribution is unknown.
     counts: Vec<(u64, u64)>,
 }
 
 impl Latency {
-    /// From `read`, `write` or the like. The mean and the longest are of the total latency, as ours are; of the
-    /// completion latency only where the total is not given. The distribution is of the one that has it.
+    /// Reads `read`, `write` or the like. Mean and maximum are of the total latency, as in our own segments, or else of
+    /// the completion latency. The distribution comes from whichever of the two has one.
     pub(super) fn read(side: &Node<'_>, job: &str, notes: &mut Notes) -> Result<Self, ImportError> {
         let ios = side.need("total_ios", expected::IO_COUNT)?.count()?;
         let whole = Times::read(&side.need("lat_ns", expected::LATENCY)?, ios)?;
-        // What was flushed has no other.
+        // fio gives flushes a total latency only.
         let completion = match side.get("clat_ns") {
             None if side.get("slat_ns").is_none() && side.get("clat").is_none() => Times::default(),
             _ => Times::read(&side.need("clat_ns", expected::LATENCY)?, ios)?,
@@ -52,12 +52,12 @@ impl Latency {
         Ok(Self { mean_ns: summed.mean, max_ns: summed.max, counts: spread.counts() })
     }
 
-    /// The distribution.
+    /// The distribution of latencies.
     pub(super) fn distribution(&self) -> Latencies {
         Latencies::given(self.max_ns, self.counts.iter().copied())
     }
 
-    /// This share of it and the rest, with the same distribution.
+    /// Splits the latency into this share and the rest, both with the same distribution.
     pub(super) fn divide(self, share: f64) -> (Self, Self) {
         let mut carried = 0.0;
         let (mut first, mut second) =
@@ -73,7 +73,7 @@ impl Latency {
     }
 }
 
-/// One of fio's kinds of latency.
+/// One of the latencies that fio measures (`lat_ns`, `clat_ns`), in nanoseconds.
 #[derive(Debug, Default)]
 struct Times {
     count: u64,
@@ -87,9 +87,9 @@ struct Times {
 enum Spread {
     #[default]
     Unknown,
-    /// Latency and how often.
+    /// Each latency and how often it occurred.
     Bins(Vec<(u64, u64)>),
-    /// Share of all, and the latency that it did not exceed.
+    /// Each share of all I/Os and the latency that this share did not exceed.
     Percentiles(Vec<(f64, u64)>),
 }
 
@@ -98,7 +98,7 @@ impl Times {
         let mean = node.need("mean", expected::MEAN)?.number()?;
         let count = match node.get("N") {
             Some(count) => count.count()?,
-            // fio before 3.18 does not count them; a mean above zero is that of all.
+            // fio before 3.18 gives no count. A mean above zero then covers all I/Os.
             None if mean > 0.0 => ios,
             None => 0,
         };
@@ -115,7 +115,7 @@ impl Times {
         Ok(Self { count, mean, min, max, spread })
     }
 
-    /// Its distribution.
+    /// The distribution, interpolated if fio listed percentiles.
     fn counts(&self) -> Vec<(u64, u64)> {
         match &self.spread {
             Spread::Unknown => Vec::new(),
@@ -154,12 +154,12 @@ fn read_percentiles(node: &Node<'_>) -> Result<Vec<(f64, u64)>, ImportError> {
 /// Steps between two listed percentiles.
 const STEPS: u64 = 16;
 
-/// `count` latencies of which the k-th, k = ⌈share·count⌉, is what fio lists for each share
-/// (`calc_clat_percentiles` in its `stat.c`), the shortest and the longest are as given where none is listed,
-/// and those between are spread evenly between their neighbors.
+/// Makes `count` latencies from the listed percentiles. For each share, fio lists the k-th latency, k = ⌈share·count⌉
+/// (`calc_clat_percentiles` in its `stat.c`). Shortest and longest fill the ends; latencies between two known ones are
+/// spread evenly.
 fn interpolate(percentiles: &[(f64, u64)], count: u64, min: u64, max: u64) -> Vec<(u64, u64)> {
     let rank = |share: f64| ((share * count as f64).ceil() as u64).clamp(1, count);
-    // fio lists the middle of a bin, which can be beyond the shortest and the longest.
+    // fio lists the middle of a bin, which can lie outside of shortest and longest.
     let mut known = vec![(1, percentiles.first().map_or(min, |(_, ns)| min.min(*ns)))];
     for (share, ns) in percentiles {
         match known.last_mut().filter(|last| last.0 == rank(*share)) {

@@ -1,4 +1,4 @@
-//! The options of a job, and how fio spells sizes and times (`parse.c`).
+//! Reads the options of a job, with sizes and times as fio spells them (`parse.c`).
 
 use std::collections::BTreeMap;
 
@@ -10,31 +10,30 @@ use super::document::Node;
 use crate::job;
 use crate::wording::{self, expected};
 
-/// The options of a job: its own over those of all jobs.
+/// The options of a job, its own before the global ones.
 #[derive(Clone, Debug)]
 pub(super) struct Options {
     values: BTreeMap<String, String>,
-    /// Values that say nothing here, such as an expression or a number of zones.
+    /// Values that cannot be taken over, such as an expression or a number of zones.
     unread: BTreeMap<String, String>,
     path: String,
 }
 
-/// When fio reads back what a job wrote, and whether it counts these reads separately (`backend.c` of fio
-/// 3.33).
+/// When fio reads back what a job wrote, and whether it counts these reads separately (`backend.c` of fio 3.33).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verification {
     /// Nothing is read back.
     Off,
     /// After the writes, timed separately.
     AfterWrites,
-    /// Between the writes: fio counts the time of these reads with the writes, and only that of the last ones
-    /// separately.
+    /// Between the writes. fio counts these reads within the time of the writes; only the last ones have a time of
+    /// their own.
     BetweenWrites,
-    /// Beside the job's own reads, with which fio counts them together.
+    /// Beside the job's own reads; fio counts both together.
     AmongReads,
 }
 
-/// Whether a workload can take over a value. One that it cannot keeps no result from being read.
+/// Whether a workload can take over a value. Other values are noted, and the result is still imported.
 fn is_read(option: &str, value: &str, kibi: u64) -> bool {
     let amount = |text: &str| parse_amount(text, kibi);
     let bytes = |text: &str| amount(text).and_then(Amount::bytes);
@@ -56,7 +55,7 @@ fn is_read(option: &str, value: &str, kibi: u64) -> bool {
     }
 }
 
-/// Shares of a target are taken in whole blocks of so many bytes, the longest sector of drives.
+/// Unit of a share of a target, in bytes: the longest sector of drives.
 const COVERED: u64 = 4096;
 
 impl Options {
@@ -71,7 +70,7 @@ impl Options {
         Ok(Self::new(values, own.path()))
     }
 
-    /// Of options by their canonical names; `path` is where they are.
+    /// Takes options by their canonical names. `path` is where they stand in the document.
     pub(super) fn new(values: BTreeMap<String, String>, path: &str) -> Self {
         let mut options = Self { values, unread: BTreeMap::new(), path: path.to_owned() };
         let kibi = options.kibi();
@@ -80,7 +79,7 @@ impl Options {
         options
     }
 
-    /// Gives a job without a size, or with a share of one, the bytes that it covers of so many, as fio does when it runs.
+    /// Gives a job offset and size in bytes on a target of `bytes`, as fio does when it runs.
     pub(super) fn cover(&mut self, bytes: u64) {
         let of_all = |amount| match amount {
             Amount::Bytes(bytes) => bytes,
@@ -92,7 +91,7 @@ impl Options {
         self.values.insert("size".to_owned(), size.to_string());
     }
 
-    /// Whether one of offset and size is a share of what there is, and the other is in bytes.
+    /// Whether one of offset and size is a share of the target while the other is in bytes.
     pub(super) fn has_share_beside_bytes(&self) -> bool {
         let is_share = |option| self.amount(option).map(|amount| matches!(amount, Amount::Percent(_)));
         is_share("offset").zip(is_share("size")).is_some_and(|(offset, size)| offset != size)
@@ -102,12 +101,12 @@ impl Options {
         self.values.get(option).map(String::as_str)
     }
 
-    /// Whether a switch is on. fio gives a switch that was only named an empty value.
+    /// Whether a switch is on. A switch without a value is on, and has an empty value here.
     pub(super) fn flag(&self, option: &str) -> bool {
         self.text(option).is_some_and(|value| value != "0")
     }
 
-    /// When a job of this operation reads back what it wrote.
+    /// When a job with this operation reads back what it wrote.
     pub(super) fn verification(&self, op: Mix) -> Verification {
         let verifies = self.text("verify").is_some_and(|verify| !matches!(verify, "0" | "null"));
         match op {
@@ -118,18 +117,18 @@ impl Options {
         }
     }
 
-    /// Whether all copies of the job work on one file: without a name each has its own, `JOB.NUMBER.FILE`.
+    /// Whether all copies of the job work on one file. Without a file name each copy has its own, `JOB.NUMBER.FILE`.
     pub(super) fn shares_file(&self) -> bool {
         let names = self.text("filename_format").is_none_or(|names| names.contains("$jobnum"));
         self.text("filename").is_some() || !names
     }
 
-    /// Whether I/O goes past the page cache.
+    /// Whether I/O bypasses the page cache.
     pub(super) fn is_direct(&self) -> bool {
         self.flag("direct") || self.text("buffered") == Some("0") || self.flag("atomic")
     }
 
-    /// Whether the job ran once and not in `loops`.
+    /// Whether the job ran once, without `loops`.
     pub(super) fn runs_once(&self) -> bool {
         self.text("loops").is_none_or(|loops| loops == "1")
     }
@@ -148,32 +147,32 @@ impl Options {
         self.count_or_one("numjobs")
     }
 
-    /// A count, or one if it is not given.
+    /// A count, or 1 if not given.
     pub(super) fn count_or_one(&self, option: &str) -> u32 {
         self.text(option).and_then(parse_count).unwrap_or(1)
     }
 
-    /// A percentage, if it is given.
+    /// A percentage, if given.
     pub(super) fn percent(&self, option: &str) -> Option<u8> {
         self.text(option).and_then(parse_percent)
     }
 
-    /// A size, if it is given.
+    /// A size, if given.
     pub(super) fn amount(&self, option: &str) -> Option<Amount> {
         self.text(option).and_then(|text| parse_amount(text, self.kibi()))
     }
 
-    /// An amount of bytes; `None` where it is not given, or is a share of something unknown.
+    /// A size in bytes; `None` if not given, or if it is a share of an unknown size.
     pub(super) fn bytes(&self, option: &str) -> Option<u64> {
         self.amount(option).and_then(Amount::bytes)
     }
 
-    /// A duration, if it is given.
+    /// A duration, if given.
     pub(super) fn duration(&self, option: &str) -> Option<Nanos> {
         self.text(option).and_then(parse_duration)
     }
 
-    /// What `k` stands for; `Ki` stands for the other (fio's HOWTO, "kb_base").
+    /// Bytes for `k`, 1000 or 1024; `Ki` means the other one (fio's HOWTO, "kb_base").
     pub(super) fn kibi(&self) -> u64 {
         if self.text("kb_base") == Some("1000") { 1000 } else { 1024 }
     }
@@ -184,19 +183,19 @@ impl Options {
         self.values == other.values && copies < most
     }
 
-    /// An option that a workload expresses, with a value that it cannot take over.
+    /// An option that a workload can express, whose value it cannot take over.
     pub(super) fn unread(&self) -> Option<(&str, &str)> {
         self.unread.iter().next().map(|(option, value)| (option.as_str(), value.as_str()))
     }
 
-    /// Options that a workload cannot express and that change what it does, as text.
+    /// Options, as text, that change what a job does and that a workload cannot express.
     pub(super) fn unmapped_options(&self) -> Vec<String> {
         let others = self.values.iter().filter(|(option, value)| job::is_changing(option, value));
         others.chain(&self.unread).map(|(option, value)| wording::option(option, value)).collect()
     }
 }
 
-/// A size: a number of bytes, or a share of what there is.
+/// A size: a number of bytes, or a share of the target.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Amount {
     Bytes(u64),
@@ -213,8 +212,8 @@ impl Amount {
     }
 }
 
-/// Reads `4096`, `4k`, `0x1000`, `1GiB`, `10%`. `kibi` is what `k` stands for, 1024 unless `kb_base=1000` was set; `Ki`
-/// stands for the other of both.
+/// Reads `4096`, `4k`, `0x1000`, `1GiB`, `10%`. `kibi` is what `k` stands for: 1024, or 1000 with `kb_base=1000`. `Ki`
+/// stands for the other one.
 pub(super) fn parse_amount(text: &str, kibi: u64) -> Option<Amount> {
     let text = text.trim();
     if let Some(percent) = text.strip_suffix('%') {
@@ -263,14 +262,14 @@ pub(super) fn parse_percent(text: &str) -> Option<u8> {
     text.parse().ok().filter(|percent| *percent <= 100)
 }
 
-/// Reads the θ of `zipf:1.2`, and what follows it, such as the place of the most popular address.
+/// Reads the θ of `zipf:1.2`, and what follows it, such as the position of the most popular address.
 pub(super) fn parse_zipf(text: &str) -> Option<(f64, Option<&str>)> {
     let text = text.strip_prefix("zipf:")?;
     let (theta, more) = text.split_once(':').map_or((text, None), |(theta, more)| (theta, Some(more)));
     theta.parse().ok().filter(|theta| *theta > 0.0 && *theta <= 10.0).map(|theta| (theta, more))
 }
 
-/// Reads `4k`, or `4k/70:64k/`: lengths with their percents; those without share equally what is left.
+/// Reads `4k`, or `4k/70:64k/`: lengths with percents. Lengths without a percent share the remainder equally.
 pub(super) fn parse_lengths(text: &str, kibi: u64) -> Option<Vec<(u64, u64)>> {
     let mut lengths = Vec::new();
     for part in text.split(':') {

@@ -1,4 +1,5 @@
-//! Which jobs are one workload (copies of a job, and the streams of a workload that we exported), and its results.
+//! Groups fio's jobs into workloads and makes their segments. Copies of one job, and jobs exported from one workload,
+//! belong together.
 
 use likenew_core::io::Op;
 use likenew_core::segment::{Segment, Stop, Windows};
@@ -16,14 +17,14 @@ use crate::job::{Part, decode};
 use crate::wording::Notes;
 use crate::wording::expected;
 
-/// One segment for each group, in the same order.
+/// One segment for each group, and another where a job verified; in the order of the groups.
 pub(super) fn segments(groups: &[Group<'_>], notes: &mut Notes) -> Result<Vec<Segment>, ImportError> {
     let mut totals = Totals::default();
     let options: Vec<_> =
         groups.iter().flat_map(|group| &group.streams).map(|stream| &stream.options).collect();
     let system = System::of(&options);
     let mut segments: Vec<Segment> = Vec::with_capacity(groups.len());
-    // Jobs of one turn start together, those of the next when the last of them has ended.
+    // Jobs of one turn start together. The next turn starts when the last of them has ended.
     let (mut started_at, mut ended) = (Nanos::ZERO, Nanos::ZERO);
     for (index, group) in groups.iter().enumerate() {
         let before = index.checked_sub(1).map(|before| &groups[before].turn);
@@ -40,7 +41,7 @@ pub(super) fn segments(groups: &[Group<'_>], notes: &mut Notes) -> Result<Vec<Se
     Ok(segments)
 }
 
-/// What a group did: one workload, and its reads for verification as another one.
+/// The segments of a group: its workload, and its verifying reads as another one.
 fn workloads(
     group: &Group<'_>,
     started_at: Nanos,
@@ -50,7 +51,7 @@ fn workloads(
 ) -> Result<Vec<Segment>, ImportError> {
     let first = &group.streams[0].options;
     let mut workload = stream::workload(&group.name, first, Vec::new());
-    // The reads of a rest measure nothing.
+    // Notes about a rest are dropped, since its reads measure nothing.
     let (mut unsaid, is_rest) = (Notes::new(1), group.is_rest());
     let notes = if is_rest { &mut unsaid } else { notes };
     let (mut parts, mut verify_counts) = (Parts::default(), Parts::default());
@@ -58,11 +59,11 @@ fn workloads(
     for (index, jobs) in group.streams.iter().enumerate() {
         let stream = stream(&jobs.options, &group.name, notes)?;
         let verification = jobs.options.verification(stream.op);
-        // fio joins copies with group_reporting.
+        // With `group_reporting`, fio joins the copies into one result.
         let is_joined = jobs.options.copies() as usize > jobs.copies.len();
         let is_one_pass = !is_joined && jobs.options.runs_once();
         for copy in &jobs.copies {
-            // Streams are counted by 16 bits throughout, and a list of jobs that long takes gigabytes.
+            // A stream's number has 16 bits; a list of more jobs would be gigabytes of JSON.
             let index = u16::try_from(index).map_err(|_| copy.unexpected_error(expected::STREAM_COUNT))?;
             let traits = JobTraits { stream: index, op: stream.op, verification, is_one_pass, system };
             let counts = JobCounts::read(copy, traits, &group.name, notes)?;
@@ -90,7 +91,7 @@ fn workloads(
         };
         parts.tallies.clear();
     }
-    // With verify_only nothing was written.
+    // With `verify_only`, fio wrote nothing.
     let first = (verify.is_none() || !parts.tallies.is_empty()).then(|| parts.segment(workload, started_at));
     let after = first.as_ref().map_or(started_at, |first| first.ended_at);
     let second = verify.map(|workload| verify_counts.segment(workload, after));
@@ -102,7 +103,7 @@ fn workloads(
 struct Parts {
     tallies: Vec<Tally>,
     elapsed: Nanos,
-    /// The system's error number that a job met first, or 0.
+    /// The first error number that a job met, or 0.
     error: i32,
 }
 
@@ -113,7 +114,7 @@ impl Parts {
         counts.tallies.into_iter().for_each(|tally| self.count(tally));
     }
 
-    /// What the job read to verify.
+    /// Adds what the job read to verify.
     fn add_verified(&mut self, counts: &JobCounts) {
         let Some(verify_counts) = &counts.verify_counts else { return };
         self.elapsed = self.elapsed.max(verify_counts.elapsed);
@@ -142,7 +143,7 @@ impl Parts {
     }
 }
 
-/// What another program measured: it reports no course over time, no single I/Os and no health of the drive.
+/// A segment of another program's totals, without a series over time, single I/Os and drive health.
 pub(crate) fn of_tallies(
     workload: Workload,
     started_at: Nanos,
@@ -172,7 +173,7 @@ pub(crate) fn of_tallies(
     }
 }
 
-/// Everything of all jobs, so that no sum of them can overflow.
+/// Totals over all jobs, which make sure that no sum overflows.
 #[derive(Default)]
 struct Totals {
     ios: u64,
@@ -200,29 +201,29 @@ impl Totals {
 pub(super) struct Group<'a> {
     /// Its name.
     pub(super) name: String,
-    /// The streams that ran side by side.
+    /// Streams that ran side by side.
     pub(super) streams: Vec<Jobs<'a>>,
-    /// Jobs of one number run side by side, those of the next after them.
+    /// Host and group number. Jobs of one group run side by side, those of the next group after them.
     pub(super) turn: (String, u64),
     part: Option<Part>,
 }
 
 /// All copies of one job.
 pub(super) struct Jobs<'a> {
-    /// One for each copy, or one for all where fio has joined them.
+    /// One for each copy, or a single one if fio joined them.
     pub(super) copies: Vec<Node<'a>>,
     /// The options of these jobs.
     pub(super) options: Options,
 }
 
 impl Group<'_> {
-    /// Whether it is a rest that we exported.
+    /// Whether this is a rest from an exported job file.
     pub(super) fn is_rest(&self) -> bool {
         self.part.is_some_and(|part| part.stream == 0)
     }
 }
 
-/// The jobs of a document by workload, in the order of the document.
+/// The jobs of a document, grouped by workload in the order of the document.
 pub(super) fn groups<'a>(root: &Node<'a>) -> Result<Vec<Group<'a>>, ImportError> {
     let jobs = match (root.get("jobs"), root.get("client_stats")) {
         (Some(jobs), _) => jobs,
@@ -233,7 +234,7 @@ pub(super) fn groups<'a>(root: &Node<'a>) -> Result<Vec<Group<'a>>, ImportError>
     for job in jobs.list()? {
         let name = job.need("jobname", expected::JOB_NAME)?.text()?;
         let host = job.get("hostname").map(|host| host.text().map(str::to_owned)).transpose()?;
-        // The sum of all clients, which are listed themselves.
+        // This entry is the sum of all clients; each client has its own entry, too.
         if host.is_some() && name == "All clients" {
             continue;
         }
@@ -273,7 +274,7 @@ fn add<'a>(
     groups.push(Group { name, streams: vec![jobs], turn, part });
 }
 
-/// Gives each group a unique workload name, as rows of a table are identified by it.
+/// Gives each group a unique name, since the name identifies a row of a table.
 fn tell_apart(groups: &mut [Group<'_>]) {
     for index in 1..groups.len() {
         let (before, group) = groups.split_at_mut(index);

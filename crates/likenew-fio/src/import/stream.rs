@@ -1,4 +1,4 @@
-//! The options of a job, as a stream of a workload.
+//! Translates a job's options into a stream of a workload.
 
 use likenew_core::io::{DataClass, Durability, Op};
 use likenew_core::region::Region;
@@ -12,7 +12,7 @@ use super::options::{Amount, Options, parse_amount, parse_lengths, parse_zipf};
 use crate::wording::{self, expected};
 use crate::wording::{Note, Notes};
 
-/// The workload that jobs with these options are.
+/// The workload for jobs with these options.
 pub(super) fn workload(name: impl Into<String>, options: &Options, streams: Vec<Stream>) -> Workload {
     let lanes = options.copies();
     let (access, cold) = access(options);
@@ -26,7 +26,7 @@ pub(super) fn workload(name: impl Into<String>, options: &Options, streams: Vec<
     }
 }
 
-/// The stream that all copies of the job are.
+/// The stream for all copies of a job.
 pub(super) fn stream(options: &Options, name: &str, notes: &mut Notes) -> Result<Stream, ImportError> {
     let copies = options.copies();
     let (op, is_random) = operation(options)?;
@@ -74,7 +74,7 @@ fn operation(options: &Options) -> Result<(Mix, bool), ImportError> {
     };
     let op = match word {
         "read" => Mix::Only(Op::Read),
-        // Of a trim and the write that follows it, a workload has only the write; the notes name the rest.
+        // fio trims and then writes a block; a workload only has the write. A note names the trims.
         "write" | "trimwrite" => Mix::Only(Op::Write),
         "trim" => Mix::Only(Op::Trim),
         "rw" | "readwrite" => mix(options),
@@ -102,7 +102,7 @@ fn mix(options: &Options) -> Mix {
 fn size(options: &Options, op: Mix, leave_out: &mut dyn FnMut(&str)) -> Size {
     let option = if options.text("bssplit").is_some() { "bssplit" } else { "bs" };
     let sides: Vec<&str> = options.text(option).unwrap_or("4096").split(',').collect();
-    // A side that is left out is as the one before it.
+    // An empty side takes the value of the side before it.
     let side = |index: usize| sides.iter().take(index + 1).rev().find(|side| !side.is_empty()).copied();
     let lengths = |index: usize| parse_lengths(side(index)?, options.kibi());
     let choices = match op {
@@ -111,7 +111,7 @@ fn size(options: &Options, op: Mix, leave_out: &mut dyn FnMut(&str)) -> Size {
         Mix::Only(Op::Trim) => lengths(2),
         Mix::Reads(_) if side(0) == side(1) => lengths(0),
         Mix::Reads(percent) => {
-            // A workload has the lengths of both, and not which operation has which.
+            // A workload mixes the lengths of reads and writes; it cannot assign them to an operation.
             leave_out(option);
             lengths(0).zip(lengths(1)).map(|(reads, writes)| {
                 let share = |choices: Vec<(u64, u64)>, share: u8| {
@@ -146,7 +146,7 @@ fn access_pattern(
     let region = region(options, copies).unwrap_or_else(|| {
         leave_out("offset");
         match options.amount("size") {
-            // Of a file that is not there yet nobody knows a share.
+            // The size of a file that does not exist yet is unknown, and so is a share of it.
             Some(Amount::Bytes(size)) => Region::bytes(0..size.saturating_mul(copies.into())),
             _ => {
                 leave_out("size");
@@ -169,7 +169,7 @@ fn access_pattern(
     }
 }
 
-/// Where all copies go; `None` where that is a mixture of bytes and shares.
+/// The region of all copies; `None` if it mixes bytes and shares.
 fn region(options: &Options, copies: u32) -> Option<Region> {
     let start = options.amount("offset").unwrap_or(Amount::Bytes(0));
     let others = u64::from(copies) - 1;
@@ -196,7 +196,7 @@ fn arrival(options: &Options, op: Mix, size: &Size) -> Arrival {
     let Some(text) = options.text(option) else { return Arrival::Closed { depth } };
     let rate = |side: &str| parse_amount(side, options.kibi()).and_then(Amount::bytes).unwrap_or(0);
     let rates: Vec<u64> = text.split(',').take(3).map(rate).collect();
-    // Each side has its own rate; sides beyond the last rate given use that one.
+    // Each side has its own rate. Sides without one use the last rate given.
     let rate = |index: usize| rates[index.min(rates.len() - 1)];
     let sum = match op {
         Mix::Only(Op::Read | Op::Flush) => rate(0),
@@ -224,7 +224,7 @@ fn data(options: &Options) -> DataClass {
     }
 }
 
-/// How I/Os reach the drive. Unless it is told otherwise, fio takes the page cache, and drops what is in it first.
+/// How I/Os reach the drive. By default fio goes through the page cache, which it drops first.
 fn access(options: &Options) -> (Access, bool) {
     match options.text("ioengine") {
         Some("null") => (Access::Null, false),
@@ -233,7 +233,7 @@ fn access(options: &Options) -> (Access, bool) {
     }
 }
 
-/// When all copies together end.
+/// The bound at which all copies together end.
 pub(super) fn bound(options: &Options, copies: u32) -> Until {
     let total = |bound: u64| bound.saturating_mul(u64::from(copies));
     let elapsed = options.duration("runtime").filter(|span| *span > Nanos::ZERO);
@@ -241,7 +241,7 @@ pub(super) fn bound(options: &Options, copies: u32) -> Until {
         return Until { elapsed, ops: None, bytes: None };
     }
     let bytes = options.bytes("io_size").or_else(|| options.bytes("size"));
-    // With a count of I/Os an export only makes the amount large enough.
+    // An exported job with a count of I/Os has an amount only so that the count is reached.
     let ops = options.bytes("number_ios").filter(|ops| *ops > 0).map(total);
     Until { elapsed, ops, bytes: bytes.filter(|_| ops.is_none()).map(total) }
 }

@@ -1,4 +1,4 @@
-//! What one job did, by operation, and what its error numbers mean on the system on which it ran.
+//! Counts what one job did, by operation. Also translates error numbers of other systems to those of Linux.
 
 use likenew_core::io::Op;
 use likenew_core::measurement_error::DATA_DIFFERS;
@@ -13,37 +13,37 @@ use super::options::{Options, Verification};
 use crate::wording::expected;
 use crate::wording::{Note, Notes};
 
-/// What is needed to understand a job's counts.
+/// Facts about a job without which its counts are ambiguous.
 #[derive(Clone, Copy)]
 pub(super) struct JobTraits {
-    /// Its number in the workload.
+    /// The stream's number in the workload.
     pub(super) stream: u16,
     pub(super) op: Mix,
     pub(super) verification: Verification,
-    /// Whether the counts are of one thread that wrote once and then verified, not of several or of loops.
+    /// Whether one thread wrote once and then verified; false for several threads and for loops.
     pub(super) is_one_pass: bool,
-    /// Where it ran, if not on Linux.
+    /// The system on which the job ran, if not Linux.
     pub(super) system: Option<System>,
 }
 
 /// The results of one job, or of all its copies.
 pub(super) struct JobCounts {
-    /// By operation; only those that occurred.
+    /// One tally for each operation that occurred.
     pub(super) tallies: Vec<Tally>,
-    /// How long it took, in fio's steps of a millisecond.
+    /// Run time, in fio's steps of a millisecond.
     pub(super) elapsed: Nanos,
-    /// What a job that verifies has read back, timed separately from what it wrote.
+    /// What a verifying job read back, timed separately from its writes.
     pub(super) verify_counts: Option<VerifyCounts>,
-    /// The first of the system's error numbers, or 0; of a job that verifies, while it wrote.
+    /// The first error number, or 0; for a verifying job, of its writes only.
     pub(super) error: i32,
 }
 
-/// What a job that verifies has read.
+/// What a verifying job read.
 pub(super) struct VerifyCounts {
     pub(super) tally: Tally,
-    /// The system's error number with which the verification ended, or 0.
+    /// The error number that ended the verification, or 0.
     pub(super) error: i32,
-    /// fio counts the time of reads and of writes separately, and only in part both at once.
+    /// Time of the reads. fio counts it apart from the time of the writes, and both overlap only in part.
     pub(super) elapsed: Nanos,
 }
 
@@ -60,7 +60,7 @@ impl JobCounts {
             _ => counts.sides(job, traits, name, notes)?,
         }
         if let Some(sync) = job.get("sync") {
-            // fio counts fsync here, and times fdatasync too (fio 3.33).
+            // `total_ios` counts fsync only, but fio also times fdatasync (fio 3.33).
             let timed = sync.get("lat_ns").and_then(|times| times.get("N"));
             let timed = timed.map_or(Ok(0), |count| count.count())?;
             let ios = sync.need("total_ios", expected::FLUSH_COUNT)?.count()?.max(timed);
@@ -71,7 +71,7 @@ impl JobCounts {
         Ok(counts)
     }
 
-    /// Reads, writes and trims that fio counted separately.
+    /// Adds reads, writes and trims that fio counted separately.
     fn sides(
         &mut self,
         job: &Node<'_>,
@@ -83,8 +83,8 @@ impl JobCounts {
         let mut side = |op: Op| Side::read(&job.need(op.name(), expected::SIDE)?, name, notes);
         let (read, write, trim) = (side(Op::Read)?, side(Op::Write)?, side(Op::Trim)?);
         let is_split = matches!(verification, Verification::AfterWrites | Verification::BetweenWrites);
-        // With verify_only fio counts I/Os that it did not do. It gives the writes among them no time, where
-        // it rounds the time of any others up to a millisecond (`update_runtime` in its `backend.c`).
+        // With `verify_only` fio counts I/Os that it did not do. Such writes have no time; fio rounds the time of real
+        // ones up to a millisecond (`update_runtime` in its `backend.c`).
         let is_dry = verification != Verification::Off && write.bytes > 0 && write.elapsed == Nanos::ZERO;
         if is_dry && !is_split {
             notes.add(Note::DryMix, name);
@@ -115,7 +115,7 @@ impl JobCounts {
         Ok(())
     }
 
-    /// Reads and writes that fio counted as one.
+    /// Adds reads and writes that fio counted together.
     fn mixed_sides(
         &mut self,
         node: &Node<'_>,
@@ -132,14 +132,14 @@ impl JobCounts {
                 return Ok(());
             }
             (Mix::Only(op), _) => {
-                // The time is that of the phase that took longer (`sum_thread_stats` in fio's `stat.c`).
+                // The time is that of the longer phase (`sum_thread_stats` in fio's `stat.c`).
                 notes.add(Note::MixedVerify, name);
                 self.add(&Side { elapsed: Nanos::ZERO, ..side }, stream, op);
                 return Ok(());
             }
             (Mix::Reads(percent), Verification::Off) => f64::from(percent) / 100.0,
             (Mix::Reads(percent), _) => {
-                // What was written is read once more.
+                // Every write is read back once.
                 notes.add(Note::VerifiedAmong, name);
                 let writes = 1.0 - f64::from(percent) / 100.0;
                 1.0 / (1.0 + writes)
@@ -170,7 +170,7 @@ impl JobCounts {
         }
     }
 
-    /// fio counts errors by job.
+    /// Assigns the errors, which fio counts by job, to operations.
     fn failures(
         &mut self,
         job: &Node<'_>,
@@ -180,7 +180,7 @@ impl JobCounts {
     ) -> Result<(), ImportError> {
         let errno = |error: Node<'_>| error.errno().map(|number| System::errno(traits.system, number));
         let ended_with = job.get("error").map_or(Ok(0), errno)?;
-        // Both are given with continue_on_error alone, and leave out the error that ended the job.
+        // fio gives both with `continue_on_error` only. Neither includes the error that ended the job.
         let passed = job.get("total_err").map_or(Ok(0), |total| total.count())?;
         let first = job.get("first_error").map_or(Ok(0), errno)?;
         let errors = passed.max(u64::from(ended_with != 0));
@@ -199,7 +199,7 @@ impl JobCounts {
             verify_counts.tally.ios = verify_counts.tally.ios.max(errors);
             notes.add(Note::Failed(error), &verification);
         };
-        // fio begins to verify when the writes have ended without an error (`thread_main` in its `backend.c`).
+        // fio verifies only after the writes ended without an error (`thread_main` in its `backend.c`).
         let is_sole = traits.is_one_pass && passed == 0;
         if error == DATA_DIFFERS && (first == 0 || first == DATA_DIFFERS)
             || is_sole
@@ -207,18 +207,18 @@ impl JobCounts {
         {
             fail_verified(errors);
         } else if error == DATA_DIFFERS {
-            // The writes skipped their own errors.
+            // The writes skipped their own errors, and the verification ended with this one.
             fail_verified(1);
             self.fail(passed, first, traits, name, notes);
         } else {
-            // Which of both it was is not known, so that neither is good.
+            // It is unknown which of the two phases failed, so neither counts as good.
             fail_verified(0);
             self.fail(errors, error, traits, name, notes);
         }
         Ok(())
     }
 
-    /// Errors are kept with the first operation that the job did.
+    /// Keeps errors with the first operation of the job.
     fn fail(&mut self, errors: u64, error: i32, traits: JobTraits, name: &str, notes: &mut Notes) {
         self.error = error;
         notes.add(Note::Failed(error), name);
@@ -257,7 +257,7 @@ impl Side {
         let ios = node.need("total_ios", expected::IO_COUNT)?.count()?;
         let amount = node.need("io_bytes", expected::BYTES)?;
         let bytes = amount.count()?;
-        // Before version 3 this was a number of KiB; both together leave no doubt.
+        // Versions before 3 gave KiB here. If `io_kbytes` is given, it must agree.
         if let Some(kibibytes) = node.get("io_kbytes")
             && kibibytes.count()? != bytes / 1024
         {
@@ -269,7 +269,7 @@ impl Side {
             return Err(runtime.unexpected_error(expected::RUNTIME));
         }
         let short = node.get("short_ios").map_or(Ok(0), |short| short.count())?;
-        // An I/O that failed moved nothing, and fio leaves out how long it took.
+        // A failed I/O moved nothing, and fio leaves its latency out.
         let latency = if bytes > 0 { Latency::read(node, name, notes)? } else { Latency::default() };
         if latency.mean_ns * ios as f64 > COUNT_MAX as f64 {
             return Err(node.unexpected_error(expected::LATENCY_SUM));
@@ -278,7 +278,7 @@ impl Side {
     }
 }
 
-/// A system whose errors have other numbers than those of Linux.
+/// A system whose error numbers differ from those of Linux.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum System {
     Windows,
@@ -286,7 +286,7 @@ pub(super) enum System {
     FreeBsd,
 }
 
-/// Beginnings of what only jobs on one system have as an option.
+/// Option values that exist on one system only, by their beginnings.
 const SIGNS: [(System, &str, &[&str]); 5] = [
     (System::Windows, "ioengine", &["windowsaio"]),
     (System::Windows, "filename", &["\\\\.\\", "\\\\?\\"]),
@@ -295,10 +295,10 @@ const SIGNS: [(System, &str, &[&str]); 5] = [
     (System::FreeBsd, "filename", &["/dev/ada", "/dev/da", "/dev/nda", "/dev/nvd", "/dev/vtbd"]),
 ];
 
-/// Up to this number all systems agree, but for `EAGAIN` and `EDEADLK`.
+/// Up to this number all systems agree, except for `EAGAIN` and `EDEADLK`.
 const SAME_MAX: i32 = 34;
 
-/// Numbers on Linux, Windows, macOS and FreeBSD; 0 for none (their `errno.h`).
+/// Error numbers of Linux, Windows, macOS and FreeBSD, one error a line; 0 where a system lacks it (their `errno.h`).
 const NUMBERS: [[i32; 4]; 12] = [
     [DATA_DIFFERS, 42, 92, 86],
     // Windows has no other error 84.
@@ -316,7 +316,7 @@ const NUMBERS: [[i32; 4]; 12] = [
 ];
 
 impl System {
-    /// The one that the jobs name; `None` for Linux.
+    /// The system that the jobs' options reveal; `None` for Linux.
     pub(super) fn of(options: &[&Options]) -> Option<Self> {
         let options = || options.iter();
         let has = |option: &str, begins: &[&str]| {
@@ -334,7 +334,7 @@ impl System {
         SIGNS.iter().find(|(_, option, begins)| has(option, begins)).map(|(system, ..)| *system)
     }
 
-    /// The number that Linux has for an error of this system, and the negative number for one that Linux lacks.
+    /// The Linux number for an error of this system, or the negated number if Linux lacks it.
     pub(super) fn errno(system: Option<Self>, number: i32) -> i32 {
         let Some(system) = system else { return number };
         let row = NUMBERS.iter().find(|row| row[1 + system as usize] == number);

@@ -1,4 +1,4 @@
-//! Real output of fio 3.33 in many shapes, and what is none.
+//! Reads real output of fio 3.33 in many forms, and refuses other texts.
 
 use likenew_core::io::{Durability, Op};
 use likenew_core::segment::Stop;
@@ -245,7 +245,7 @@ fn a_rate_is_that_of_what_the_job_does() {
 #[test]
 fn where_fio_does_not_count_latencies_they_are_those_of_all_ios() {
     let (_, reference) = one(sample!("read.json"));
-    // As fio before 3.18 writes it.
+    // In the form of fio before 3.18.
     let mut value: serde_json::Value = serde_json::from_str(sample!("read.json")).unwrap();
     for kind in ["slat_ns", "clat_ns", "lat_ns"] {
         value["jobs"][0]["read"][kind].as_object_mut().unwrap().remove("N").unwrap();
@@ -290,7 +290,7 @@ fn damage_is_named_by_its_place() {
     assert_eq!(line, place);
 }
 
-/// As logs, pipes and tools wrap it.
+/// Logs, pipes and tools add their own text around fio's JSON.
 #[test]
 fn a_document_is_found_in_what_is_printed_around_it() {
     let text = sample!("read.json");
@@ -317,7 +317,7 @@ fn a_document_is_found_in_what_is_printed_around_it() {
     }
 }
 
-/// The settings that a caveat names.
+/// The settings that the caveat about unmapped options names.
 fn named_settings(options: &[(&str, &str)]) -> String {
     let mut value: serde_json::Value = serde_json::from_str(sample!("read.json")).unwrap();
     for (option, text) in options {
@@ -491,7 +491,7 @@ fn jobs_of_one_name_are_distinguished() {
     assert_eq!(names, ["one", "one (2)"]);
 }
 
-/// Any value of a document put in place of another, by number.
+/// Replaces the value with this number, in the order of the document.
 fn replace(value: &mut serde_json::Value, at: &mut usize, by: &serde_json::Value) {
     if *at == 0 {
         *value = by.clone();

@@ -1,5 +1,5 @@
-//! iozone: its table of record and file sizes (`-a`, `-i`), its report for spreadsheets (`-R`), and its summary of several
-//! processes (`-t`). A kB there is 2¹⁰ bytes.
+//! Reads iozone's output: its table of record and file sizes (`-a`, `-i`), its report for spreadsheets (`-R`), and its
+//! summary of several processes (`-t`). iozone's kB is 2¹⁰ bytes.
 
 use std::sync::LazyLock;
 
@@ -9,10 +9,10 @@ use regex::Regex;
 use super::{Figure, Figures, KIB, number, pattern, unit};
 use crate::wording;
 
-/// A test: its heading in the table, its title in the report, its name, and whether its places are random.
+/// A test: its heading in the table, its title in the report, its name, its operation, and whether it is random.
 struct Test(&'static str, &'static str, &'static str, Op, bool);
 
-/// In the order of the columns.
+/// All tests, in the order of the table's columns.
 const TESTS: [Test; 13] = [
     Test("write", "Writer", "write", Op::Write, false),
     Test("rewrite", "Re-writer", "rewrite", Op::Write, false),
@@ -29,7 +29,7 @@ const TESTS: [Test; 13] = [
     Test("freread", "Re-Fread", "freread", Op::Read, false),
 ];
 
-/// What its numbers are.
+/// The unit of all numbers in a text.
 #[derive(Clone, Copy)]
 enum Scale {
     KibPerSecond,
@@ -63,15 +63,15 @@ impl Scale {
     }
 }
 
-/// Words of a line with where they end, by which a number belongs to a heading.
+/// Words of a line and the columns where they end. A number belongs to the heading that ends nearby.
 fn words(line: &str) -> impl Iterator<Item = (&str, usize)> {
     static WORD: LazyLock<Regex> = LazyLock::new(|| pattern(r"\S+"));
     WORD.find_iter(line).map(|word| (word.as_str(), word.end()))
 }
 
-/// `kB reclen write rewrite …`, with an empty column for each test that was not asked for.
+/// Reads `kB reclen write rewrite …`; tests that did not run leave their column empty.
 pub(super) fn table(text: &str) -> Figures {
-    /// Characters by which a number ends beside its heading; headings are eight or more apart.
+    /// How many characters beside its heading a number may end. Headings are eight or more apart.
     const SHIFT_MAX: usize = 3;
     let scale = Scale::of(text);
     let (mut columns, mut figures) = (Vec::<usize>::new(), Figures::default());
@@ -110,7 +110,7 @@ pub(super) fn table(text: &str) -> Figures {
     figures
 }
 
-/// `"Writer report"`, a line of record sizes, and below it lines of a file size and its values; 0 where there is none.
+/// Reads `"Writer report"`, a line of record sizes, then lines of a file size and its values; 0 means not measured.
 pub(super) fn report(text: &str) -> Figures {
     static TITLE: LazyLock<Regex> = LazyLock::new(|| pattern(r#"^\s*"(?<title>[\w -]+) report"\s*$"#));
     let scale = Scale::of(text);
@@ -137,7 +137,7 @@ pub(super) fn report(text: &str) -> Figures {
     figures
 }
 
-/// `Children see throughput for  4 initial writers  =  524108.97 kB/sec`
+/// Reads `Children see throughput for  4 initial writers  =  524108.97 kB/sec`.
 pub(super) fn throughput(text: &str) -> Figures {
     static LINE: LazyLock<Regex> = LazyLock::new(|| {
         pattern(
@@ -200,7 +200,7 @@ mod tests {
                 ("100 MiB file, 1 MiB records, random write", 401.509, 382.91),
             ],
         );
-        // Older versions have narrower columns and KB.
+        // Older versions have narrower columns and print KB.
         is(
             "                                                            random  random\n              KB  reclen   write rewrite    read    reread    read   write\n            8192       4     725     679      615      679     474     611\n",
             &[

@@ -1,5 +1,6 @@
-//! fio's logs over time (`write_bw_log`, `write_iops_log`, `write_lat_log`): lines of milliseconds, a value, the direction, and
-//! the length of the I/O, which is 0 where a line is a mean (`log_avg_msec`). Only the file's name says what the value is.
+//! Reads fio's logs over time (`write_bw_log`, `write_iops_log`, `write_lat_log`). A line holds milliseconds, a value,
+//! the direction and the length of the I/O, which is 0 for a mean (`log_avg_msec`). Only the file's name tells what the
+//! value is.
 
 use std::sync::LazyLock;
 
@@ -15,7 +16,7 @@ use super::{MIB, pattern};
 use crate::import::{Import, ImportError, import_of, of_tallies};
 use crate::wording::{self, LogKind};
 
-/// The kind that a file's name says.
+/// The kind of log, from the file's name.
 fn kind_of(name: &str) -> Option<LogKind> {
     Some(match name {
         "bw" => LogKind::Bandwidth,
@@ -34,26 +35,26 @@ fn is_latency(kind: LogKind) -> bool {
 /// A line of a log.
 #[derive(Clone, Copy)]
 struct Line {
-    /// From 1.
+    /// Line number, from 1.
     number: usize,
     ms: u64,
     value: u64,
     op: Op,
-    /// Bytes of the I/O, 0 where it is a mean of several.
+    /// Bytes of the I/O; 0 for a mean of several.
     block: u32,
-    /// Whether more follows: before version 3.17 fio wrote neither, unless it was asked for the offset.
+    /// Whether more fields follow. Before version 3.17 fio wrote none, unless asked for the offset.
     has_more: bool,
 }
 
-/// Values and times beyond these were not measured: 2⁴² ns are an hour, 2⁴¹ ms reach beyond 2039 since 1970. Sums of as many
-/// lines as a file can have fit 64 bits.
+/// Larger values and times were not measured: 2⁴² ns are an hour, 2⁴¹ ms since 1970 reach beyond 2039. Sums over all
+/// lines of a file still fit 64 bits.
 const VALUE_MAX: u64 = 1 << 42;
 const MS_MAX: u64 = 1 << 41;
 
 impl Line {
     fn read(number: usize, line: &str) -> Option<Self> {
         let fields: Vec<&str> = line.split(',').map(str::trim).collect();
-        // After the length: offset, priority, and since fio 3.40 when it was issued.
+        // The further fields are offset, priority and, since fio 3.40, the time of issue.
         let [ms, value, op, block, more @ ..] = &fields[..] else { return None };
         let is_number = |field: &&str| {
             let digits = field.strip_prefix("0x").unwrap_or(field);
@@ -80,7 +81,7 @@ impl Line {
     }
 }
 
-/// A log of fio; `None` where the text is none. `file_name` may have folders before it.
+/// Reads a log of fio; `None` if the text is none. `file_name` may be a path.
 pub(super) fn read(text: &str, file_name: &str) -> Result<Option<Import>, ImportError> {
     static NAME: LazyLock<Regex> = LazyLock::new(|| {
         pattern(r"(?<name>[^/\\]*)_(?<kind>bw|iops|slat|clat|lat)(?:\.\d+)?\.log(?:\.\w+)?$")
@@ -116,11 +117,11 @@ pub(super) fn read(text: &str, file_name: &str) -> Result<Option<Import>, Import
     Ok(Some(import_of(&named["name"], "fio (log)", caveats, vec![segment])))
 }
 
-/// Milliseconds: lines of one moment can be written in another order; jobs that share a log begin anew.
+/// In milliseconds. Lines of one moment may be out of order; jobs that share a log start again from zero.
 const BACK_MAX_MS: u64 = 100;
 
-/// Whether lines are means. fio 2 gives means of a bandwidth and of IOPS a length, too, and writes one at most each 500 ms
-/// (`bwavgtime`); of a single I/O it says one IOPS.
+/// Whether lines are means. fio 2 gives a length with means of bandwidth and IOPS, too, and writes at most one each 500
+/// ms (`bwavgtime`). A line of a single I/O says 1 IOPS.
 fn is_mean(lines: &[Line], kind: LogKind) -> bool {
     const APART_MS: u64 = 100;
     let is_apart = |op: Op| {
@@ -136,7 +137,8 @@ fn is_mean(lines: &[Line], kind: LogKind) -> bool {
     }
 }
 
-/// From this on, times count from 1970 (`log_unix_epoch`): 1973 in milliseconds, or three years of a run.
+/// Later times count from 1970 (`log_unix_epoch`). This is 1973 in milliseconds; a run's own time would take three
+/// years to get here.
 const EPOCH_MS: u64 = 100_000_000_000;
 
 fn workload(lines: &[Line], block: u32, elapsed: Nanos) -> Workload {
@@ -153,7 +155,7 @@ fn workload(lines: &[Line], block: u32, elapsed: Nanos) -> Workload {
     Workload::new(wording::LOG, Until::elapsed(elapsed.max(Nanos::from_millis(1))), vec![stream])
 }
 
-/// A log of single I/Os.
+/// The segment of a log with a line for each I/O.
 fn of_ios(lines: &[Line], kind: LogKind) -> Segment {
     const NS_PER_MS: i64 = 1_000_000;
     let latency = |line: &Line| match kind {
@@ -172,7 +174,7 @@ fn of_ios(lines: &[Line], kind: LogKind) -> Segment {
         let (op, length, done) = (line.op, line.block, at(ends(line)));
         let sample =
             Sample { stream: 0, op, outcome: Outcome::Done, length, offset: 0, due: sent, sent, done };
-        // Only errors end a recording.
+        // Recording stops at errors only, and there are none here.
         let _ = recorder.record(&[sample]);
     }
     recorder.end(end);
@@ -184,7 +186,7 @@ fn of_ios(lines: &[Line], kind: LogKind) -> Segment {
     segment
 }
 
-/// A log of means, each over the time since the line before it of the same direction.
+/// The segment of a log of means. A mean covers the time since the previous line of the same direction.
 fn of_means(lines: &[Line], kind: LogKind) -> Segment {
     const NS_PER_MS: u64 = 1_000_000;
     let first = lines.iter().map(|line| line.ms).min().unwrap_or_default();
@@ -216,7 +218,7 @@ fn of_means(lines: &[Line], kind: LogKind) -> Segment {
     Segment { seconds: windows, ..of_tallies(workload, Nanos::ZERO, elapsed, Stop::Reached, tallies) }
 }
 
-/// Empty windows of a second, or of as many seconds as keep their number in bounds.
+/// Empty windows of one second, or of as many seconds as keep their number in bounds.
 fn windows(elapsed: Nanos) -> Windows {
     const SECOND_NS: u64 = 1_000_000_000;
     let mut windows = Windows::new(SECOND_NS);
@@ -230,7 +232,7 @@ fn windows(elapsed: Nanos) -> Windows {
     windows
 }
 
-/// Divides an amount evenly among the windows of its time. Whole numbers are differences of rounded sums, so that nothing is lost.
+/// Divides an amount evenly among the windows of its time, as differences of rounded sums: nothing is lost.
 fn spread(windows: &mut Windows, time: std::ops::Range<u64>, bytes: f64, ios: f64) {
     let (width, whole) = (windows.width, time.end.saturating_sub(time.start) as f64);
     let mut from = time.start;

@@ -1,5 +1,6 @@
-//! fio's terse output (`--output-format=terse`, `--minimal`), a line for each job, as the jobs that fio writes as JSON: the same
-//! code makes segments of both. It has no settings, whole IOPS instead of counts of I/Os, and latencies in microseconds.
+//! Reads fio's terse output (`--output-format=terse`, `--minimal`), one line for each job. A line becomes a job in the
+//! form of fio's JSON, from which the same code makes segments. It has no settings, whole IOPS in place of counts, and
+//! latencies in microseconds.
 
 use std::sync::LazyLock;
 
@@ -12,23 +13,24 @@ use super::pattern;
 use crate::import::{Import, ImportError, import_of, of_jobs};
 use crate::wording::{self, Notes};
 
-/// The fields of one operation up to its percentiles: amount, bandwidth, IOPS and run time, then shortest, longest, mean and
-/// deviation of submission and of completion (`show_ddir_status_terse` in fio's `stat.c`, as all places here).
+/// Fields of one operation before its percentiles: amount, bandwidth, IOPS and run time, then shortest, longest, mean
+/// and deviation of submission and of completion. All positions are those of `show_ddir_status_terse` in fio's
+/// `stat.c`.
 const FIELDS_BEFORE_PERCENTILES: usize = 12;
 const COMPLETION: usize = 8;
 const PERCENTILES: usize = 20;
 const TOTAL: usize = FIELDS_BEFORE_PERCENTILES + PERCENTILES;
-/// With shortest, longest, share, mean and deviation of the bandwidth over time.
+/// Fields of one operation; the last are shortest, longest, share, mean and deviation of the bandwidth over time.
 const FIELDS: usize = TOTAL + 9;
-/// Version 5 adds the samples of that, and the same of IOPS.
+/// Version 5 adds the number of bandwidth samples, and the same fields for IOPS.
 const FIELDS_VERSION_5: usize = FIELDS + 6;
 
-/// What measured; terse output does not say how.
+/// The engine's name; terse output does not say which one fio used.
 const ENGINE: &str = "fio (terse)";
 
-/// All lines of fio's terse output, with whatever else was printed; `None` where there is none.
+/// Reads all terse lines, whatever else was printed; `None` if there is none.
 pub(super) fn read(text: &str) -> Result<Option<Import>, ImportError> {
-    // Version 2 does not say which fio wrote it.
+    // Version 2 does not name the version of fio.
     static LINE: LazyLock<Regex> =
         LazyLock::new(|| pattern(r"(?:^|\s)(?:(?<version>[345]);(?<fio>fio-[^;]*)|2);(?<rest>.*%=.*)$"));
     let (mut jobs, mut engine) = (Vec::new(), ENGINE.to_owned());
@@ -50,9 +52,9 @@ pub(super) fn read(text: &str) -> Result<Option<Import>, ImportError> {
     Ok(Some(import_of("fio", &engine, wording::terse(&notes), segments)))
 }
 
-/// A line after its version, as fio's JSON has the job; `None` where it is cut off or of another form.
+/// A terse line, without its version, as a job of fio's JSON; `None` if it is cut off or has another form.
 fn job(version: &str, fields: &[&str]) -> Option<Value> {
-    // A name can hold semicolons, so places are counted from the first percentile.
+    // A name may contain semicolons, so fields are counted from the first percentile.
     let percentile = fields.iter().position(|field| field.contains("%="))?;
     let start = percentile.checked_sub(FIELDS_BEFORE_PERCENTILES)?;
     let name = fields.get(..start.checked_sub(2)?).filter(|name| !name.is_empty())?.join(";");
@@ -78,7 +80,7 @@ fn job(version: &str, fields: &[&str]) -> Option<Value> {
     Some(job.into())
 }
 
-/// What must have been asked for.
+/// The options that the job must have had, derived from its results.
 fn options(sides: &[Side]) -> Value {
     let [reads, writes, trims] = [0, 1, 2].map(|index| sides[index].ios);
     let rw = match (reads > 0, writes > 0, trims > 0) {
@@ -100,7 +102,7 @@ fn options(sides: &[Side]) -> Value {
     })
 }
 
-/// Bytes. Lengths of I/Os are whole sectors; a quotient of rounded numbers is not.
+/// In bytes. A derived length is rounded to whole sectors, since it is a quotient of rounded numbers.
 const SECTOR: f64 = 512.0;
 
 /// One operation of a job.
@@ -109,10 +111,10 @@ struct Side {
     bytes: u64,
     ios: u64,
     ms: u64,
-    /// Shortest, longest and mean, in nanoseconds.
+    /// Shortest, longest and mean latency in nanoseconds.
     completion: [f64; 3],
     total: [f64; 3],
-    /// Share in percent, as fio spells it, and nanoseconds.
+    /// Percentile as fio spells it, and its latency in nanoseconds.
     percentiles: Vec<(String, u64)>,
 }
 
@@ -129,7 +131,7 @@ impl Side {
         let mut percentiles = Vec::new();
         for field in &fields[FIELDS_BEFORE_PERCENTILES..TOTAL] {
             let (share, us) = field.split_once("%=")?;
-            // What is not asked for is filled up with zeros.
+            // fio fills unused places with zeros.
             if share != "0" {
                 percentiles.push((share.to_owned(), us.parse::<u64>().ok()?.checked_mul(1000)?));
             }
@@ -153,7 +155,7 @@ impl Side {
     }
 }
 
-/// Milliseconds and microseconds: a thousand years and a year. Larger numbers were not measured.
+/// Milliseconds and microseconds that are accepted, a thousand years and a year; nobody measures longer.
 const MS_MAX: u64 = 1 << 45;
 const US_MAX: f64 = 3.2e13;
 
@@ -171,7 +173,7 @@ mod tests {
         segments.remove(0)
     }
 
-    /// Another version of the line, as fio 3.33 writes it.
+    /// The sample in another version of terse output, as fio 3.33 writes it.
     fn as_version(version: u8) -> String {
         let line = VERSION_3.lines().next().unwrap();
         let fields: Vec<&str> = line.split(';').collect();

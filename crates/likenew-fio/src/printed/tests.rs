@@ -1,8 +1,8 @@
-//! What each program printed, and what is none of it.
+//! Reads real output of each program, and leaves out everything else in it.
 
 use super::*;
 
-/// Name, MB/s and I/Os a second of each figure.
+/// Name, MB/s and IOPS of each figure.
 fn figures(text: &str) -> Vec<(String, f64, f64)> {
     let imported = printed(text).unwrap_or_else(|| panic!("nothing in {text}"));
     let figure = |segment: &Segment| {
@@ -145,7 +145,7 @@ fn diskspd_is_read_with_and_without_latencies_and_in_a_mix() {
             table("Write", totals[1])
         )
     };
-    // Version 2.0.21, measuring latencies.
+    // DISKSPD 2.0.21 with latencies.
     let parameters = "\t\tperforming mix test (read/write ratio: 70/30)\r\n\t\tblock size: 4096\r\n\t\tusing random I/O (alignment: 4096)\r\n\t\tnumber of outstanding I/O operations: 16";
     let mixed = run(
         parameters,
@@ -155,7 +155,7 @@ fn diskspd_is_read_with_and_without_latencies_and_in_a_mix() {
             "7376732160 | 1800960 | 117.23 | 30010.88 | 1.282 | 0.518",
         ],
     );
-    // Version 2.0.14: MB are 2^20 bytes, and no latencies were asked for.
+    // DISKSPD 2.0.14 without latencies; MB are 2^20 bytes.
     let parameters = "\t\tperforming read test\r\n\t\tblock size: 65536\r\n\t\tusing sequential I/O (stride: 65536)\r\n\t\tnumber of outstanding I/O operations: 2";
     let read = run(
         parameters,
@@ -170,7 +170,7 @@ fn diskspd_is_read_with_and_without_latencies_and_in_a_mix() {
     is(&(mixed.clone() + &read), &expected);
     let latency = |text: &str| printed(text).unwrap().segments[0].total().latency_ns_mean();
     assert_eq!((latency(&mixed), latency(&read)), (1_279_000.0, 0.0));
-    // Version 2.2 counts in units.
+    // DISKSPD 2.2 prints sizes with units.
     is(
         &mixed
             .replace("block size: 4096", "block size: 4KiB")
@@ -228,7 +228,7 @@ fn a_whole_report_of_kdiskmark_is_read() {
     );
 }
 
-/// Whatever a text holds, it is read or refused.
+/// Every text is read or refused.
 #[test]
 fn damaged_texts_never_panic() {
     const TEXTS: [(&str, &str); 5] = [

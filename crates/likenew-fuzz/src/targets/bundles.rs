@@ -1,4 +1,4 @@
-//! Runs as files: the tar inside is damaged, because damage to what compresses it is found by its checksum alone.
+//! Fuzzes run bundles by damaging the tar inside. Damage to the compressed file would only meet its checksum.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ use crate::{Input, Target};
 
 /// Level of compression. Chosen: the fastest, because inputs are compressed again each time.
 const LEVEL: i32 = 1;
-/// A secret for exports; nothing here is secret.
+/// The key for exports; nothing here is secret.
 const KEY: [u8; 32] = [7; 32];
 
 pub(super) fn targets() -> Vec<Target> {
@@ -32,7 +32,8 @@ fn seeds() -> Vec<Input> {
     runs::seeds().into_iter().take(3).enumerate().map(tar).collect()
 }
 
-/// Imports it into a new archive, where a refusal leaves nothing, and nothing comes to lie beside it.
+/// Imports the bundle into a new archive. Checks that a refused one leaves nothing, and that nothing is written beside
+/// the archive.
 fn import_bytes(parts: &[Vec<u8>]) -> bool {
     let folder = super::memory_folder();
     let (file, root) = (folder.path().join("run.likenew"), folder.path().join("runs"));

@@ -1,4 +1,4 @@
-//! Replies of drives and of the kernel.
+//! Fuzzes parsers of what drives and the kernel return.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -43,7 +43,7 @@ fn target(name: &'static str, seeds: &[&[&str]], check: fn(&[Vec<u8>]) -> bool) 
     Target::new(name, seeds.iter().map(input).collect(), check)
 }
 
-/// What programs print of drives.
+/// Output of programs about drives.
 fn outputs() -> Vec<Input> {
     let mut seeds = files("crates/likenew-real/tests/reports", ".txt");
     seeds.push(vec![file("crates/likenew-fuzz/corpus/real/outputs")]);
@@ -59,7 +59,7 @@ const TIMES: [&str; 3] = [
     "accessed 9223372036854775807 0, modified -9223372036854775808 999999999",
 ];
 
-/// Records of 40 bytes: flags, physical, owner, offset, length. All of a range is free, in two pieces.
+/// Records of 40 bytes: flags, physical, owner, offset, length. The first two records cover the range.
 fn free_space() -> Vec<u8> {
     let records: [[u64; 5]; 3] =
         [[0x10, 0, 1, 0, 1 << 19], [0x10, 1 << 19, 1, 0, 1 << 19], [0, 1 << 20, 7, 0, 4096]];
@@ -69,7 +69,7 @@ fn free_space() -> Vec<u8> {
 const STAMP: Stamp = Stamp { key: 7, pass: 2 };
 const STAMPED_AT: u64 = 1 << 20;
 
-/// Blocks read from a drive: as written, of another address, of another pass, and without a stamp.
+/// Blocks as read from a drive: as written, from another address, from another pass, and without a stamp.
 fn stamped_seeds() -> Vec<Input> {
     let filled = |stamp: Stamp, address: u64| {
         let mut blocks = vec![0; 8 * SECTOR];
@@ -100,7 +100,7 @@ fn stamps(parts: &[Vec<u8>]) -> bool {
 }
 
 thread_local! {
-    /// Machines that were unpacked, by their names.
+    /// Unpacked machines by name.
     static MACHINES: RefCell<BTreeMap<String, (FuzzMachine, tempfile::TempDir)>> = const { RefCell::new(BTreeMap::new()) };
 }
 
@@ -114,7 +114,7 @@ fn unpack(name: &str) -> Option<(FuzzMachine, tempfile::TempDir)> {
     Some((machine, folder))
 }
 
-/// The name of each machine, what its files hold, and what its drives answer.
+/// Each machine's name, the contents of its files, and the answers of its drives.
 fn machines() -> Vec<Input> {
     let entries = std::fs::read_dir(place(MACHINES_AT)).expect("there are machines");
     let names = entries.map(|entry| entry.expect("a folder that can be read").file_name().into_string());
@@ -125,13 +125,13 @@ fn machines() -> Vec<Input> {
         let (machine, _folder) = unpack(name)?;
         Some([vec![name.clone().into_bytes()], machine.parts()].concat())
     };
-    // A container sees no drive.
+    // Leaves out the machine that is a container, since it sees no drive.
     let seeds: Vec<Input> = names.iter().filter_map(input).filter(|input| machine(input)).collect();
     assert!(seeds.len() > 10, "{} of {names:?}", seeds.len());
     seeds
 }
 
-/// All facts of a machine.
+/// Collects all facts of a machine.
 fn machine(parts: &[Vec<u8>]) -> bool {
     let Some(name) = text(parts) else { return false };
     MACHINES.with(|machines| {

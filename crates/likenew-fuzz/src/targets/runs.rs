@@ -1,5 +1,5 @@
-//! Run folders: small runs on a simulated drive, damaged in one of their files, then read, judged and shown
-//! like `likenew judge` does.
+//! Fuzzes run folders: runs on a simulated drive, with one of their files damaged. They are read, judged and shown like
+//! `likenew judge` does.
 
 use std::cell::OnceCell;
 use std::fs;
@@ -23,11 +23,11 @@ use likenew_sim::Spec;
 
 use crate::{Input, Target};
 
-/// In the order of an input's parts.
+/// Files of a run, in the order of an input's parts.
 const FILES: [&str; 5] =
     ["plan.toml", "machine.json", "segments.jsonl", "observations.jsonl", "findings.json"];
 
-/// Procedures, and settings that keep a run small.
+/// Procedures, with options that keep a run small.
 const PLANS: [(&str, &str); 15] = [
     ("bench", "time = \"2ms\"\npasses = 1\nspan = \"8MiB\""),
     ("surface", "points = 8"),
@@ -46,7 +46,7 @@ const PLANS: [(&str, &str); 15] = [
     ("xray", ""),
 ];
 
-/// Settings of a procedure that keep it small.
+/// Options that keep a procedure's run small.
 pub(super) fn settings(procedure: &str) -> &'static str {
     let plan = PLANS.iter().find(|(name, _)| *name == procedure);
     plan.map_or_else(
@@ -55,7 +55,7 @@ pub(super) fn settings(procedure: &str) -> &'static str {
     )
 }
 
-/// The same for procedures that need something that no simulated drive has, or whose evidence is not judged.
+/// Other procedures with such options: they need what no simulated drive has, or their evidence is not judged.
 const OTHERS: [(&str, &str); 2] = [
     (
         "replay",
@@ -71,7 +71,7 @@ pub(super) fn targets() -> Vec<Target> {
     vec![Target::new("run folders", seeds(), judge_bytes)]
 }
 
-/// Stops after this many steps, because damaged runs should be small, and every procedure can judge a part.
+/// Stops a run after a few steps. Damaged runs should be small, and every procedure can judge a part of one.
 struct ShortRun {
     steps: usize,
 }
@@ -157,7 +157,7 @@ fn judge_bytes(parts: &[Vec<u8>]) -> bool {
     })
 }
 
-/// Writes the files of a run.
+/// Writes an input as the files of a run.
 pub(super) fn write(folder: &Path, parts: &[Vec<u8>]) {
     for (name, bytes) in FILES.iter().zip(parts) {
         fs::write(folder.join(name), bytes).expect("a run folder is written");
@@ -178,7 +178,7 @@ fn judge_folder(folder: &Path) -> bool {
     true
 }
 
-/// Runs the first step of a procedure on a drive of 64 MiB, and a dry run of the whole.
+/// Takes the first step of a procedure on a drive of 64 MiB, and a dry run of all steps.
 pub(super) fn first_step(procedure: &dyn Procedure, plan: Plan) {
     let drive = Memory::new(64 << 20, Nanos::from_micros(10), 1);
     let evidence = Evidence::new(plan, drive.identity(), drive.geometry());
@@ -191,7 +191,7 @@ pub(super) fn first_step(procedure: &dyn Procedure, plan: Plan) {
     let _ = DryRun::plan(procedure, &evidence);
 }
 
-/// Everything that procedures compute from segments.
+/// Computes everything that procedures compute from segments.
 pub(super) fn summarize(segments: &[Segment]) {
     for segment in segments {
         let _ = (segment.elapsed(), segment.bytes_per_s(), segment.iops(), segment.busy_bytes_per_s());

@@ -1,4 +1,4 @@
-//! Files kept between runs: saved drives, samples, notes of a watch, the audit log.
+//! Fuzzes files kept between runs: saved drives, samples, logs of a watch, the audit log.
 
 use std::fs;
 use std::path::Path;
@@ -37,7 +37,7 @@ const SAVED_SPECS: [&str; 4] = [
     "sim:cloud-gp2-100gib?lazy=on",
 ];
 
-/// No file here is one that is read.
+/// A file system without files, since these drives need none.
 fn nothing(_: &Path) -> std::io::Result<Vec<u8>> {
     Err(std::io::ErrorKind::NotFound.into())
 }
@@ -49,12 +49,12 @@ fn save(spec: &str) -> Vec<u8> {
     bytes
 }
 
-/// The checksum over the state refuses nearly all damage to it; the rest is in the header.
+/// Saved drives. A checksum finds nearly all damage to the state, but the header has none.
 fn saved_drives() -> Vec<Input> {
     SAVED_SPECS.iter().map(|spec| vec![save(spec)]).collect()
 }
 
-/// Opens a saved drive, and has it do a few I/Os.
+/// Opens a saved drive, and does a few I/Os.
 fn saved_drive(parts: &[Vec<u8>]) -> bool {
     let Ok(spec) = Spec::parse("sim:saved.snapshot") else { return false };
     let read = |_: &Path| Ok(parts[0].clone());
@@ -76,7 +76,7 @@ fn saved_drive(parts: &[Vec<u8>]) -> bool {
     true
 }
 
-/// Two groups of samples of a run.
+/// A file of samples with two groups.
 fn samples() -> Vec<Input> {
     let folder = memory_folder();
     let drive = Spec::parse("sim:tiny-flash").and_then(|spec| spec.open(nothing)).expect("a drive");
@@ -109,7 +109,7 @@ fn samples() -> Vec<Input> {
     inputs.into()
 }
 
-/// Writes an input to a file, and reads that.
+/// Writes an input to a file, and reads the file.
 fn in_file(bytes: &[u8], name: &str, read: impl FnOnce(&Path) -> bool) -> bool {
     thread_local! {
         static FOLDER: tempfile::TempDir = memory_folder();
@@ -140,7 +140,7 @@ fn notes(parts: &[Vec<u8>]) -> bool {
     })
 }
 
-/// A step that ended, one that did not, and one that was announced.
+/// Entries of the audit log: a step that ended, one that did not, and one that was announced.
 fn audit_lines() -> Vec<u8> {
     let entry = |process, outcome| AuditEntry {
         schema: AUDIT_SCHEMA,

@@ -1,5 +1,5 @@
-//! Text that people write: sizes, settings, plans, files of drives and applications; and files that fio and
-//! likenew write for programs.
+//! Fuzzes text that people write (sizes, settings, plans, drive and application files), and files that fio and likenew
+//! write for programs.
 
 use likenew_core::io::DataClass;
 use likenew_core::procedure::Plan;
@@ -117,7 +117,7 @@ const PLANS: [&str; 6] = [
      [[options.workload.stream]]\nop = \"mix:70\"\nsize = \"4KiB\"\npattern.random = \"whole\"\narrival.closed.depth = 4\n",
 ];
 
-/// Those, and one of every procedure with settings that keep it small.
+/// The plans above, and one for every procedure with options that keep it small.
 fn plans() -> Vec<crate::Input> {
     let mut plans = texts(&PLANS);
     for descriptor in DESCRIPTORS {
@@ -134,7 +134,7 @@ fn plans() -> Vec<crate::Input> {
     plans
 }
 
-/// A plan, its procedure, and the first step of that on a drive of 1 GiB.
+/// Parses a plan, and takes the first step of its procedure.
 fn plan(parts: &[Vec<u8>]) -> bool {
     let Some(Ok(plan)) = text(parts).map(toml::from_str::<Plan>) else { return false };
     let Ok(procedure) = from_plan(&plan) else { return toml::to_string(&plan).is_ok() };
@@ -151,7 +151,7 @@ fn fio_jobs(parts: &[Vec<u8>]) -> bool {
     })
 }
 
-/// What CrystalDiskMark, fio, iozone, dd and others print.
+/// Output of CrystalDiskMark, fio, iozone, dd and others.
 const PRINTED: [&str; 8] = [
     "CrystalDiskMark 8.0.4 x64\n[Read]\n  SEQ    1MiB (Q=  8, T= 1):   390.183 MB/s [    372.1 IOPS] < 21352.39 us>\n",
     "read: (g=0): rw=read, bs=(R) 1024KiB-1024KiB, ioengine=libaio, iodepth=8\nread: (groupid=0, jobs=1): err= 0: pid=1: x\n  read: IOPS=126, BW=127MiB/s (133MB/s)(1271MiB/10008msec)\n    lat (msec): min=9, max=312, avg=62.81, stdev=14.20\n",
@@ -174,7 +174,7 @@ fn printed(parts: &[Vec<u8>]) -> bool {
     })
 }
 
-/// The samples that fio wrote as JSON and that can be imported.
+/// Samples of fio's JSON that can be imported.
 fn fio_results() -> Vec<crate::Input> {
     let mut samples = files("crates/likenew-fio/tests/samples", ".json");
     samples.retain(|input| fio_result(input));

@@ -1,4 +1,4 @@
-//! Traces of every format.
+//! Fuzzes traces of every format.
 
 use std::io::{Cursor, Write as _};
 
@@ -8,7 +8,7 @@ use super::named_files;
 use crate::Target;
 
 pub(super) fn targets() -> Vec<Target> {
-    // A file's name is that of its format, with what sets it apart behind a hyphen.
+    // A file is named after its format; further files of a format have a suffix after a hyphen.
     let files = named_files("crates/likenew-fuzz/corpus/traces");
     let inputs_of = |format: &str| {
         let is_of = |name: &str| {
@@ -23,8 +23,8 @@ pub(super) fn targets() -> Vec<Target> {
         })
     };
     let mut targets: Vec<Target> = FORMATS.iter().map(target).collect();
-    // As a user gives it: the format is detected from the content. Damage to a compressed file is mostly refused by the
-    // decompressor; the lines themselves are damaged above.
+    // Here the format is detected from the contents, as for users. The decompressor refuses most damage to compressed
+    // files; the targets above damage the lines themselves.
     for (name, pack) in [
         ("trace unknown", <[u8]>::to_vec as fn(&[u8]) -> Vec<u8>),
         ("trace gzip", gzip),
@@ -45,7 +45,7 @@ fn zstandard(bytes: &[u8]) -> Vec<u8> {
     zstd::encode_all(bytes, 1).expect("memory takes everything")
 }
 
-/// Reads all of it, like the survey of a trace before a replay.
+/// Reads the whole trace, as the survey before a replay does.
 fn read(parts: &[Vec<u8>], options: &OpenOptions) -> bool {
     let Ok(mut trace) = open_stream("fuzzed", Box::new(Cursor::new(parts[0].clone())), options) else {
         return false;

@@ -7,7 +7,7 @@ use likenew_core::units::Number;
 use super::{Change, MetricHistory, News};
 use crate::queries::{DriveRow, UnknownDrive};
 
-/// The metric in a sentence.
+/// A metric's name within a sentence.
 pub fn metric_name(name: &str) -> &str {
     match name {
         "sequential_read" => "sequential reads",
@@ -25,7 +25,7 @@ pub fn day(time: &str) -> &str {
     time.get(..10).unwrap_or(time)
 }
 
-/// Maker and model, or what stands for them, and where the drive is.
+/// A drive's model and target; only the target for a simulated or unknown model.
 pub fn drive(drive: &DriveRow) -> String {
     match &drive.model {
         Some(model) if drive.access != "simulated" => format!("{model} ({})", drive.target),
@@ -40,7 +40,7 @@ pub fn change(metric: &MetricHistory, change: &Change) -> String {
     format!("{} are {range} since {}", metric_name(&metric.name), day(&change.since))
 }
 
-/// A change as a sentence of its own: a fall is a problem, and a gain is none.
+/// A change as a sentence: a fall is a problem, a rise is good.
 pub(crate) fn changed(metric: &MetricHistory, metric_change: &Change) -> News {
     let text = change(metric, metric_change);
     let (first, rest) = text.split_at(text.chars().next().map_or(0, char::len_utf8));
@@ -48,7 +48,7 @@ pub(crate) fn changed(metric: &MetricHistory, metric_change: &Change) -> News {
     News { standing, sentence: format!("{}{rest}.", first.to_uppercase()) }
 }
 
-/// Instead of changes, where there are none.
+/// The sentence if nothing changed.
 pub(crate) fn no_change(checks: usize, has_metrics: bool) -> News {
     let unknown = |sentence: &str| News { standing: Standing::Unknown, sentence: sentence.into() };
     match checks {
@@ -63,7 +63,7 @@ pub(crate) fn no_change(checks: usize, has_metrics: bool) -> News {
 }
 
 likenew_core::sentences! {
-    /// Why a target that was checked has no line over time.
+    /// Why the checks of a target are not compared over time.
     pub(crate) fn unknown_drive(unknown_drive: &UnknownDrive) =
         "Checked on {}. Its checks are not compared over time: no single drive was found below it to know \
          it by.", day(&unknown_drive.last_check_at);
@@ -75,7 +75,7 @@ pub fn title(drive_row: &DriveRow) -> String {
     format!("{}{}: {}", drive(drive_row), capacity.unwrap_or_default(), checks_since(drive_row))
 }
 
-/// What a list says beside its name.
+/// What a list adds to a drive's name.
 pub(crate) fn about(drive_row: &DriveRow) -> String {
     let model = drive_row.model.clone().filter(|_| drive_row.access == "simulated");
     let capacity = drive_row.capacity_bytes.map(|bytes| Size(bytes.cast_unsigned()).to_string());

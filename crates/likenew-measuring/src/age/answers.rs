@@ -1,4 +1,4 @@
-//! The result of comparing new and used.
+//! Answers of age: which metrics fell, by how much, and whether idle time restores them.
 
 use likenew_core::counters::FlashCounters;
 use likenew_core::drive::{Identity, TargetKind};
@@ -20,15 +20,15 @@ use super::{Age, AgeOptions, Recipe};
 
 /// Drop in percent below which a user notices nothing. Chosen.
 pub(super) const NOTICED_PERCENT: f64 = 10.0;
-/// Ratio of the fastest pass to the slowest above which passes did not measure one level. Chosen.
+/// Ratio of the fastest pass to the slowest above which passes were not steady. Chosen.
 const UNSTEADY_RATIO: f64 = 1.25;
-/// Number of passes to advise after one; Student's factor falls from 12.7 to 4.3 by the third.
+/// Passes to advise after a single one; Student's factor falls from 12.7 to 4.3 by the third.
 const PASSES_AFTER_ONE: u32 = 3;
-/// More passes than this are never advised: Student's factor hardly falls any more.
+/// Most passes to advise: Student's factor hardly falls any more.
 const PASSES_MAX: u32 = 100;
 
-/// The summary, and all answers, most important first: random writes, because they fall furthest, with the aging as
-/// background.
+/// The summary, and all answers, most important first. Random writes lead, because they fall furthest; they carry the
+/// background of the aging.
 pub(super) fn answers(
     options: &AgeOptions,
     evidence: &Evidence,
@@ -55,7 +55,7 @@ pub(super) fn answers(
         candidates.into_iter().flatten().map(|answer| with_actions(answer, options, evidence)).collect();
     let most_telling =
         [("Random writes", writes), ("Sequential writes", sequential), ("The application score", score)];
-    // Reads that fell are a problem only where nothing else can have used the drive.
+    // Reads that fell are a problem only if nothing else can have used the drive.
     let reads = [("Random reads", random_reads), ("Sequential reads", sequential_reads)];
     let reads = reads.into_iter().filter(|_| evidence.geometry.clock == Clock::Virtual);
     let summary = most_telling
@@ -71,13 +71,13 @@ fn kept(writes: &Comparison, is_alone: bool) -> Option<String> {
     wording::kept("random writes", transition(writes)?, drop, NOTICED_PERCENT)
 }
 
-/// Adds why a used drive looks faster where blocks were trimmed.
+/// Adds why a used drive with trimmed blocks looks faster.
 fn with_trimmed_blocks(answer: Answer, options: &AgeOptions) -> Answer {
     let looks_faster = options.trim && answer.standing == Standing::Info;
     if looks_faster { answer.caveat(wording::TRIMMED_BLOCKS_READ_FAST) } else { answer }
 }
 
-/// The summary if a metric fell beyond doubt; otherwise the first answer makes it.
+/// The summary if a metric certainly fell; otherwise the first answer becomes the summary.
 fn fallen(subject: &str, comparison: &Comparison, is_alone: bool) -> Option<String> {
     match classify(&comparison.fall(Phase::Used)?, is_alone) {
         Drop::Fell { percent, .. } => Some(wording::fell(subject, transition(comparison)?, percent)),
@@ -111,14 +111,14 @@ fn change(id: &str, question: &str, comparison: &Comparison, is_alone: bool) -> 
     Some(fall.put(answer, "%"))
 }
 
-/// Reads that fell are a problem of the drive where nothing else can have used it.
+/// The answer about reads. A fall is a problem of the drive only if nothing else can have used it.
 fn read(id: &str, question: &str, comparison: &Comparison, evidence: &Evidence) -> Option<Answer> {
     let answer = change(id, question, comparison, true)?;
     let is_open = answer.standing == Standing::Problem && evidence.geometry.clock != Clock::Virtual;
     Some(if is_open { Answer { standing: Standing::Info, ..answer } } else { answer })
 }
 
-/// Adds how steady the drive was, what was done between the measurements, and what "new" means.
+/// Adds how steady the drive was, how it was aged, and what "new" means.
 fn with_background(
     answer: Answer,
     options: &AgeOptions,
@@ -132,7 +132,7 @@ fn with_background(
     caveat.into_iter().fold(answer, Answer::caveat)
 }
 
-/// The change of a rate that was not level.
+/// The first and the last pass of random writes, if these were not steady.
 fn unsteady(comparison: &Comparison) -> Option<String> {
     let passes = comparison.passes_in(Phase::Used);
     let [first, .., last] = passes else { return None };
@@ -142,8 +142,7 @@ fn unsteady(comparison: &Comparison) -> Option<String> {
     is_unsteady.then(|| wording::not_steady("Random writes", comparison.unit, *first, *last))
 }
 
-/// Whether reads, which aging leaves alone, are unchanged and no faster either: then nothing else used the
-/// drive.
+/// Whether reads, which aging does not affect, changed little: then nothing else used the drive.
 fn reads_unchanged(random: &Comparison, sequential: &Comparison) -> bool {
     [random, sequential].into_iter().all(|comparison| {
         comparison.fall(Phase::Used).is_some_and(|fall| matches!(classify(&fall, true), Drop::Small { .. }))
@@ -157,7 +156,7 @@ fn idle(options: &AgeOptions, writes: &Comparison) -> Option<Answer> {
     has_fallen.then(|| wording::after_idle(options.idle, used.value, after.value, classify(&after, true)))
 }
 
-/// What was done to the drive between the measurements; `None` before that.
+/// How the drive was aged; `None` if that has not begun.
 fn aging(measured: &AgeResults<'_>, options: &AgeOptions) -> Option<String> {
     let segments: Vec<&Segment> = measured.aging().collect();
     let bytes: u64 = segments.iter().map(|segment| segment.bytes(Op::Write)).sum();
@@ -190,8 +189,8 @@ fn missing_reference(identity: &Identity) -> Option<String> {
     }
 }
 
-/// Adds commands that would decide an open question or restore a drive that has fallen. A simulated drive
-/// begins every run in the state that its target names, so there is nothing to restore.
+/// Adds commands that decide an open question or restore a slower drive. A simulated drive begins every run in the
+/// state that its target names, so there is nothing to restore.
 fn with_actions(answer: Answer, options: &AgeOptions, evidence: &Evidence) -> Answer {
     let is_simulated = evidence.identity.kind == TargetKind::Simulated;
     match answer.standing {
@@ -211,7 +210,7 @@ fn with_actions(answer: Answer, options: &AgeOptions, evidence: &Evidence) -> An
     }
 }
 
-/// The options of the command line that differ from its defaults, and the passes.
+/// The options that differ from their defaults, as a command line, and always the passes.
 fn options_text(options: &AgeOptions) -> String {
     let defaults = AgeOptions::default();
     Arguments::default()

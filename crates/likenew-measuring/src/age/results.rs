@@ -1,4 +1,4 @@
-//! The metrics of each phase, from the segments of a run: as lines of the table, pass by pass, and as charts.
+//! Computes the metrics of each phase from the segments of a run, as rows of tables and as charts.
 
 use likenew_core::findings::{Line, Row, Series, Shape};
 use likenew_core::io::Op;
@@ -24,24 +24,24 @@ pub(super) struct AgeResults<'a> {
 }
 
 impl<'a> AgeResults<'a> {
-    /// The segments of a part. One that was stopped before its own bound is left out, and so is one that failed.
+    /// The segments of a part, without those that failed or were stopped before their own bound.
     fn of_part(&self, wanted: Part) -> impl Iterator<Item = &'a Segment> {
         let parts = self.parts.iter().filter(move |(part, segment)| *part == wanted && is_whole(segment));
         parts.map(|(_, segment)| *segment)
     }
 
-    /// What aged the drive.
+    /// The segments of the aging.
     pub(super) fn aging(&self) -> impl Iterator<Item = &'a Segment> {
         self.parts.iter().filter(|(part, _)| *part == Part::Aging).map(|(_, segment)| *segment)
     }
 
-    /// The last segment before the aging; `None` before that.
+    /// The last segment before the aging; `None` if that has not begun.
     pub(super) fn before_aging(&self) -> Option<&'a Segment> {
         let first = self.parts.iter().position(|(part, _)| *part == Part::Aging)?;
         Some(self.parts[first.checked_sub(1)?].1)
     }
 
-    /// An application of the default set in each pass.
+    /// The totals of an application of the default set, pass by pass.
     fn application(&self, phase: Phase, application: usize) -> Vec<Option<PassTotals>> {
         let part = |pass| Part::Application { phase, pass, application };
         (1..=self.passes).map(|pass| PassTotals::from_segments(self.of_part(part(pass)))).collect()
@@ -58,7 +58,7 @@ impl<'a> AgeResults<'a> {
         comparisons
     }
 
-    /// The applications one by one.
+    /// The score of each application.
     pub(super) fn applications(&self) -> Vec<Comparison> {
         let scores = |(index, entry): (usize, &'static Entry)| Comparison {
             test: &entry.application.name,
@@ -140,7 +140,7 @@ pub(super) enum Better {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Summary {
     Mean,
-    /// Their mean, if the n-th pass of each phase covers the same part of the drive: parts may differ by
+    /// The mean, for tests whose n-th pass covers the same part of the drive in each phase. Parts may differ by
     /// design, as on a disk, so each pass is compared with its counterpart.
     MeanOfPairs,
     /// The maximum of the longest latencies. It has no interval.
@@ -173,15 +173,15 @@ impl Comparison {
         }
     }
 
-    /// The same with its interval, of what cannot be negative.
+    /// Its value in one phase, with an interval that does not go below 0.
     fn estimate(&self, phase: Phase) -> Option<Estimate> {
         let has_interval = self.summary != Summary::Longest;
         let interval = has_interval.then(|| mean_interval(self.passes_in(phase), CONFIDENCE_95)).flatten();
         Some(Estimate { value: self.value(phase)?, interval }.not_negative())
     }
 
-    /// How far it fell from new to `phase`, in percent of its value when new, with an interval from the scatter of
-    /// the passes; `None` if a phase is missing or the value was zero when new.
+    /// How far it fell from new to `phase`, in percent of its value when new; the interval comes from the scatter of
+    /// the passes. `None` if a phase is missing or the value was zero when new.
     pub(super) fn fall(&self, phase: Phase) -> Option<Estimate> {
         let (new, then) = (self.value(Phase::New)?, self.value(phase)?);
         if new <= 0.0 {
@@ -205,7 +205,7 @@ impl Comparison {
         share.is_finite().then_some(share)
     }
 
-    /// Its row of the table of drops; with the columns of the idle time if there was one.
+    /// Its row in the table of drops, with columns for the idle time if there was one.
     pub(super) fn row(&self, with_idle: bool) -> Row {
         let columns = Row::new()
             .with("test", self.test)
@@ -243,8 +243,8 @@ impl Comparison {
     }
 }
 
-/// The interval of mean(`later`) / mean(`new`) from the differences of their pairs; a difference between parts of
-/// `new` says nothing about its mean.
+/// The interval of mean(`later`) / mean(`new`) from the differences of pairs, because the parts of a drive may differ
+/// by design.
 fn paired_interval(later: &[f64], new: &[f64], mean: f64) -> Option<Interval> {
     if later.len() != new.len() {
         return None;
@@ -272,7 +272,7 @@ pub(super) fn speed_against_new(comparisons: &[Comparison]) -> Option<Series> {
     Some(series.categories(known.iter().map(|comparison| comparison.test)).lines(lines))
 }
 
-/// The speed of random writes second by second, in each phase from its own start.
+/// The speed of random writes over time; each phase starts at 0.
 pub(super) fn random_writes(measured: &AgeResults<'_>) -> Option<Series> {
     let line = |phase: Phase| {
         let passes: Vec<&Segment> = measured.of_part(Part::Test(phase, Test::RandomWrites)).collect();

@@ -29,9 +29,9 @@ pub(super) const RANDOM_WRITES_TITLE: &str = "Random write speed over time";
 pub(super) const AGING_TITLE: &str = "Write speed while aging";
 pub(super) const AGING_AXIS: &str = "written while aging";
 
-/// What a table shows where a change may be none.
+/// What a table shows for a change that may be none.
 const UNCLEAR: &str = "unclear";
-/// … and where it is one that nobody notices, if any.
+/// What a table shows for a change that nobody notices, if there is one.
 const LITTLE: &str = "little or none";
 const UNCHANGED: &str = "unchanged";
 
@@ -64,7 +64,7 @@ fn value(unit: &str, value: f64) -> String {
     }
 }
 
-/// `slower` and `faster` of a rate, `lower` and `higher` of a score.
+/// `slower` for a rate, `lower` for a score.
 fn worse(unit: &str) -> &'static str {
     if unit == "points" { "lower" } else { "slower" }
 }
@@ -84,18 +84,18 @@ fn slower_range(interval: Interval) -> String {
     change_range(change(interval.low), change(interval.high))
 }
 
-/// The kind of a change of a rate or a score.
+/// How a rate or a score changed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Drop {
-    /// It fell by more than what counts.
+    /// It fell by enough to count.
     Fell { percent: f64, interval: Interval },
-    /// The same, but reads, which aging leaves alone, changed too.
+    /// It fell by enough to count, but reads, which aging does not affect, changed too.
     FellWithReads { percent: f64, interval: Interval },
-    /// It fell by no more than what counts, if at all.
+    /// It fell by too little to count, if at all.
     Small { percent: f64, interval: Interval },
-    /// It rose by more than what counts, which use does not explain.
+    /// It rose by enough to count, which use does not explain.
     Rose { percent: f64 },
-    /// It may have fallen by more than what counts or by less.
+    /// Whether it fell by enough to count is open.
     Unclear { percent: f64, interval: Interval },
     /// Measured in one pass.
     OnePass,
@@ -150,10 +150,10 @@ fn change_text(values: Transition, drop: Drop, limit: f64) -> String {
     }
 }
 
-/// A drop of less than this many percent is none to a reader. Chosen.
+/// A drop of less than this many percent is called none. Chosen.
 const UNDER_ONE: f64 = 1.0;
 
-/// The summary where nothing fell, from the metric that falls first; nothing where that is not known to be small.
+/// The summary if nothing fell, from the metric that falls first; `None` if that may have fallen.
 pub(super) fn kept(subject: &str, values: Transition, drop: Drop, limit: f64) -> Option<String> {
     let (values, worse) = (values.text(), worse(values.unit));
     match drop {
@@ -222,11 +222,11 @@ likenew_core::sentences! {
 pub(super) const SCORE_EXPLAINED: &str =
     "The score plays ten mixes of I/O with PCMark 8's published counts; it is not PCMark's own score.";
 
-/// Blocks that were trimmed before the used drive was measured.
+/// Why a used drive with trimmed blocks looks faster.
 pub(super) const TRIMMED_BLOCKS_READ_FAST: &str =
     "Blocks that were trimmed are read without flash, which makes a used drive look faster.";
 
-/// Random writes after idle time: the drops before and after it, in percent of the speed when new.
+/// Random writes before and after idle time; `used` and `after` are drops in percent of the speed when new.
 pub(super) fn after_idle(idle: Nanos, used: f64, after: f64, drop: Drop) -> Answer {
     let (id, question) = ("after_idle", "After idling");
     let (used, left) = (lost(used), lost(after));
@@ -264,8 +264,7 @@ pub(super) fn after_idle(idle: Nanos, used: f64, after: f64, drop: Drop) -> Answ
 
 pub(super) const EARLIER_USE_IS_UNKNOWN: &str = "\"New\" is the drive as it was found. Its earlier use is unknown; an already slow drive slows down less.";
 
-/// Measures again, with all other options of the run.
-/// `is_one_pass`: there is no interval yet that could be narrowed.
+/// The action to measure again with more passes. `is_one_pass`: there is no interval yet to narrow.
 pub(super) fn more_passes(again: &Rerun, is_one_pass: bool, is_simulated: bool) -> Action {
     let why = match (is_one_pass, is_simulated) {
         (true, true) => "Measure how much results vary",
@@ -290,7 +289,7 @@ pub(super) struct TableRow {
     pub(super) after_idle: Option<f64>,
     /// The interval of the drop in percent; `None` for one pass, or for a maximum.
     pub(super) interval: Option<Interval>,
-    /// Of new, 1 where it is as good.
+    /// Share of the value when new; 1 is as good.
     pub(super) share: Option<f64>,
 }
 
@@ -304,7 +303,7 @@ pub(super) fn table(rows: &[TableRow], has_idle: bool, limit: f64) -> OverviewTa
     for row in rows {
         let cell = |metric: Option<f64>| cell(metric.map(|metric| value(row.unit, metric)));
         let change = match (row.new, row.used) {
-            // A maximum is a single I/O, whose change says nothing.
+            // A maximum is a single I/O; its change says nothing.
             (Some(new), Some(used)) if new > 0.0 && row.test != LATENCY_MAX => {
                 change_cell(row.unit, used / new, row.interval, limit)
             }
@@ -317,13 +316,13 @@ pub(super) fn table(rows: &[TableRow], has_idle: bool, limit: f64) -> OverviewTa
     table
 }
 
-/// `Random write` of a test of random writes, as the answers name it.
+/// `Random write` for the test `random writes`, as the answers name it.
 fn metric_name(test: &str) -> String {
     let is_operation = test.ends_with("writes") || test.ends_with("reads");
     capitalize(if is_operation { &test[..test.len() - 1] } else { test })
 }
 
-/// `34% slower`, `5.81× as long`, and no number where the interval includes no change.
+/// `34% slower`, `5.81× as long`; no number if the interval includes no change.
 fn change_cell(unit: &str, ratio: f64, drop: Option<Interval>, limit: f64) -> String {
     if (ratio - 1.0).abs() < 0.005 && drop.is_none_or(|drop| drop.low > -limit && drop.high < limit) {
         return UNCHANGED.into();

@@ -1,5 +1,4 @@
-//! The workloads of an aging run: where on a drive it writes and measures, what it measures in each phase, and what ages
-//! the drive between them.
+//! The workloads of an aging run: zones of the drive, the tests of each phase, and the writes that age it.
 
 use std::ops::Range;
 
@@ -17,8 +16,8 @@ use crate::apps::stage::{Amount, Stage};
 /// Sequential I/Os are this long unless a boundary limits them.
 const BLOCK_MAX: u32 = 1 << 20;
 
-/// The zones of one run on one drive. The first is for random writes, the next holds the data of
-/// applications; the aging covers all of the span.
+/// The zones of one run on one drive: random writes first, then the data of applications. Aging covers the whole
+/// span.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ZoneLayout {
     /// The drive's geometry.
@@ -41,7 +40,7 @@ impl ZoneLayout {
     /// The zones of this drive.
     ///
     /// # Errors
-    /// A sentence, if the settings do not fit it.
+    /// A sentence, if the options do not fit the drive.
     pub(super) fn lay_out(options: &AgeOptions, geometry: &Geometry) -> Result<Self, String> {
         if !geometry.writable {
             return Err(wording::target_is_read_only());
@@ -61,7 +60,7 @@ impl ZoneLayout {
             ));
         }
         let is_folder = geometry.boundary.is_some();
-        // In a folder the old files are those of its owner.
+        // In a folder, the owner's own files are the old ones.
         let keeps_old_files = options.recipe == Recipe::Churn && !is_folder;
         let start = if keeps_old_files { round_down(span.end / 2, u64::from(BLOCK_MAX)) } else { 0 };
         let random_span = start..start + options.random_span;
@@ -79,7 +78,7 @@ impl ZoneLayout {
         })
     }
 
-    /// The part of this number of the zone of applications, in whole blocks.
+    /// One of `parts` equal parts of the zone of applications, in whole blocks.
     pub(super) fn part_of_files(&self, part: u32, parts: u32) -> Range<u64> {
         let each = round_down((self.files.end - self.files.start) / u64::from(parts), u64::from(BLOCK_MAX));
         let start = self.files.start + u64::from(part) * each;
@@ -87,7 +86,7 @@ impl ZoneLayout {
     }
 }
 
-/// As a region of a workload.
+/// A range of bytes as the region of a workload.
 pub(super) fn region(range: &Range<u64>) -> Region {
     Region::bytes(range.clone())
 }
@@ -97,14 +96,14 @@ pub(super) fn round_down(bytes: u64, step: u64) -> u64 {
     bytes - bytes % step
 }
 
-/// Which measurement.
+/// A measurement of the drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// Before.
+    /// Before the aging.
     New,
     /// Straight after the aging.
     Used,
-    /// After idle time that followed.
+    /// After the idle time.
     AfterIdle,
 }
 
@@ -126,7 +125,7 @@ impl Phase {
     }
 }
 
-/// What a workload is for.
+/// The purpose of a workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
     /// A pass of a test.
@@ -135,7 +134,7 @@ pub(super) enum Part {
     Application { phase: Phase, pass: u32, application: usize },
     /// Ages the drive.
     Aging,
-    /// Is not measured: a preparation, or a rest.
+    /// Not measured: a preparation or a rest.
     Other,
 }
 
@@ -171,13 +170,12 @@ fn pass_name(phase: Phase, test: &str, pass: u32, passes: u32) -> String {
 }
 
 const PREPARE_DEPTH: u32 = 8;
-/// Longest idle time before reads, in which a drive may finish deferred work; shorter if a pass is. Chosen:
-/// reads that wait behind writes say nothing of reading.
+/// Longest idle time before reads, in which a drive may finish deferred work; shorter if a pass is. Chosen: reads
+/// that wait behind writes say nothing about reading.
 const SETTLE_MOST: Nanos = Nanos::from_secs(10);
 
-/// Every workload of one measurement, in the order they run. Random writes come first, because nothing else
-/// may touch the drive before them; sequential writes, which put their zone in order, follow the
-/// applications, and reads come last.
+/// Every workload of one measurement, in the order they run. Random writes come first, because nothing else may touch
+/// the drive before them. Applications follow, then sequential writes, which put their zone in order, then reads.
 pub(super) fn phase_workloads(
     phase: Phase,
     options: &AgeOptions,
@@ -238,7 +236,7 @@ fn applications(
     let count = default_set().count();
     let bytes = random_span as f64 * APPLICATIONS_PART / f64::from(passes) / count as f64;
     let time = Some(Nanos(each_time.0 / count as u64).max(Nanos(1)));
-    // Every pass is the same.
+    // All passes run the same workloads.
     let played: Vec<_> = default_set()
         .map(|entry| &entry.application)
         .map(|application| {
@@ -258,8 +256,8 @@ fn applications(
     workloads
 }
 
-/// In a folder, files must exist before anything is measured: creating one differs from writing to it. After
-/// small files came and went, the measured ones are created again, in the space that those have left.
+/// Writes the files to measure in a folder, because creating a file differs from writing to it. After churn, they are
+/// created again, in the space that deleted small files have left.
 fn writes_before_test(phase: Phase, options: &AgeOptions, zones: &ZoneLayout) -> Vec<Workload> {
     let is_churned = options.recipe == Recipe::Churn && phase == Phase::Used;
     if !zones.is_folder || !(phase == Phase::New || is_churned) {
@@ -300,9 +298,9 @@ const METADATA_THETA: f64 = 1.0;
 const PAGE: u32 = 4096;
 const FILL_DEPTH: u32 = 4;
 const OVERWRITE_DEPTH: u32 = 32;
-/// A pass over the span is split into this many workloads, so that progress shows and a stop takes effect …
+/// A pass over the span is split into this many workloads, so that progress shows and a stop takes effect.
 const PARTS: u64 = 16;
-/// … but a long aging in no more than this.
+/// Most workloads of a long aging.
 const PARTS_MAX: u64 = 512;
 
 /// Every workload that ages the drive, in the order they run.
@@ -330,7 +328,7 @@ pub(super) fn aging_workloads(options: &AgeOptions, zones: &ZoneLayout) -> Vec<W
     }
 }
 
-/// Writes a zone sequentially up to this many bytes, again from its start after its end.
+/// Writes this many bytes to a zone sequentially; after its end, again from its start.
 fn fill(
     what: &str,
     options: &AgeOptions,
@@ -355,12 +353,12 @@ fn fill(
     workloads
 }
 
-/// Rounds of files: deletes some first, if deleting has an effect, and creates new ones.
+/// Rounds of small files: each deletes some, if deleting has an effect, and creates new ones.
 fn churn(options: &AgeOptions, zones: &ZoneLayout, bytes: u64) -> Vec<Workload> {
     let sizes: Lengths = FILE_SIZES.parse().expect("the sizes of small files are well spelled");
     let deletes = zones.is_folder || options.trim;
     let slots = (zones.free.end - zones.free.start) / u64::from(FILE_BYTES);
-    // Half of the files of a full zone per round: some are chosen twice, so that about four in ten go.
+    // A round draws half of a full zone's files; some are drawn twice, so that about four in ten go.
     let round_bytes = if deletes { (slots / 2).max(1) * sizes.mean() as u64 } else { zones.span.end / PARTS };
     let each = round_bytes.max(bytes / PARTS_MAX).max(u64::from(FILE_BYTES));
     let mut workloads = Vec::new();
@@ -378,7 +376,7 @@ fn churn(options: &AgeOptions, zones: &ZoneLayout, bytes: u64) -> Vec<Workload> 
     workloads
 }
 
-/// Small files in the holes of the free space. Without a file system, its metadata is written beside them.
+/// Small files in the free space. Without a file system, its metadata is imitated beside them.
 fn small_files(sizes: &Lengths, zones: &ZoneLayout, data: DataClass) -> Vec<Stream> {
     let pattern = AccessPattern::Random(region(&zones.free));
     let arrival = Arrival::Closed { depth: 1 };
@@ -391,7 +389,7 @@ fn small_files(sizes: &Lengths, zones: &ZoneLayout, data: DataClass) -> Vec<Stre
     streams
 }
 
-/// Bytes that every recipe writes by default, and the range allowed: up to a thousand times the span.
+/// Whether an aging may write this many bytes: from one small file to a thousand times the span.
 ///
 /// # Errors
 /// A sentence with the allowed range.
@@ -407,7 +405,7 @@ fn write() -> Mix {
     Mix::Only(Op::Write)
 }
 
-/// Bytes that one workload takes of `bytes`: a part of `length`, in whole steps.
+/// Bytes of one workload of an aging that writes `bytes`: a part of `length`, in whole steps.
 fn part_bytes(bytes: u64, length: u64, step: u64) -> u64 {
     round_down((length / PARTS).max(bytes / PARTS_MAX), step).max(step)
 }

@@ -1,4 +1,4 @@
-//! The result of the scores of a run.
+//! Answers of apps: the score, whether later passes keep it, and how it holds up under sustained writes.
 
 use likenew_core::findings::{Answer, Findings, OverviewTable, Standing};
 use likenew_core::procedure::Evidence;
@@ -17,14 +17,15 @@ use super::results::{AppResults, OverallScore, PassTotals, geometric_mean};
 use super::wording::{self, ApplicationRow, Overall, StageRow};
 use super::{Apps, AppsOptions};
 
-/// Width of an interval, as a share, up to which a score is known, and loss up to which speed is kept; our
-/// choice, as half of what SNIA allows between rounds.
+/// Half width of an interval, as a share, up to which a score is known, and loss up to which speed is kept. Chosen:
+/// half of what SNIA allows between rounds.
 const NOTICED: f64 = 0.10;
-/// Number of passes to advise after one pass, and after several that were not enough.
+/// Passes to advise after a single one.
 const PASSES_FEW: u32 = 3;
+/// Passes to advise after several that were not enough.
 const PASSES_MANY: u32 = 10;
 
-/// The run, with what its actions need.
+/// A run's options and evidence, from which the answers are made.
 pub(super) struct Run<'a> {
     pub(super) options: &'a AppsOptions,
     pub(super) evidence: &'a Evidence,
@@ -104,7 +105,7 @@ impl Run<'_> {
         Some((left.map(percent).put(answer, "%"), left.value))
     }
 
-    /// The same run with so many passes; none with applications of one's own, whose file is not known.
+    /// The same run with this many passes; `None` with custom applications, whose file is unknown.
     fn rerun(&self, passes: u32) -> Option<Rerun> {
         let again = AppsOptions { passes, ..self.options.clone() };
         Some(Rerun::new(self.evidence, &self.rerun_options(passes)?, Apps::new(again)))
@@ -191,8 +192,8 @@ impl Run<'_> {
         lost.map(percent).put(answer, "%")
     }
 
-    /// Whether the last idle time restored the score to within a tenth of its best. That single score is as
-    /// uncertain as a steady one.
+    /// Whether the last idle time restored the score to within a tenth of its best. That single score is taken to be
+    /// as uncertain as a steady one.
     fn recovery(
         &self,
         fall: Option<Estimate>,
@@ -206,7 +207,7 @@ impl Run<'_> {
         }
         let Some(last) = recovered.last() else { return Some(wording::no_recovery_phase()) };
         let value = last / best;
-        // One more value of the same scatter lies within mean ± t·s·√(1 + 1/n); half of that range is t·s.
+        // One more value of the same scatter lies within mean ± t·s·√(1 + 1/n); t·s alone is taken.
         let interval = mean_interval(steady, CONFIDENCE_95).map(|mean_interval| {
             let half = (mean_interval.high - mean_interval.low) / 2.0 * (steady.len() as f64).sqrt() / best;
             Interval { low: (value - half).max(0.0), high: value + half }
@@ -243,7 +244,7 @@ pub(super) fn finish(findings: &mut Findings) {
     findings.overview.answers = unsaid.map(|answer| answer.id.clone()).collect();
 }
 
-/// All passes together; `None` before every application was replayed once.
+/// The score of all passes; `None` before every application was replayed once.
 fn overall(overalls: &[OverallScore], applications: usize) -> Option<Overall> {
     let scores: Vec<f64> = overalls.iter().map(|overall| overall.score).collect();
     let mean_of = |metric: fn(&OverallScore) -> f64| {

@@ -28,7 +28,7 @@ pub struct Application {
     pub name: String,
     /// What it is, in a few words.
     pub about: String,
-    /// The group it belongs to; `own` for those of a user.
+    /// The group it belongs to; `own` for a user's applications.
     #[serde(default = "custom_name")]
     pub group: String,
     /// Its row in the published table, which is its place in its group.
@@ -59,11 +59,11 @@ pub struct Side {
     pub random: WithSource<u64>,
     /// Bytes of both together.
     pub bytes: WithSource<u64>,
-    /// Bytes of the random ones, if they are not as long as the sequential ones.
+    /// Bytes of the random I/Os, if they are not as long as the sequential ones.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub random_bytes: Option<WithSource<u64>>,
-    /// Lengths that occur, with weights if shares are known. The lengths issued have the mean that follows
-    /// from bytes and counts, with shares as close to these as that allows.
+    /// Lengths that occur, with weights if shares are known. The lengths issued keep the mean that follows from bytes
+    /// and counts, and come as close to these shares as that allows.
     pub lengths: WithSource<Size>,
 }
 
@@ -170,12 +170,12 @@ impl Application {
 }
 
 impl Side {
-    /// I/Os of both kinds.
+    /// I/Os of both orders.
     pub fn ios(&self) -> u64 {
         self.sequential.value.saturating_add(self.random.value)
     }
 
-    /// Count and mean length of the sequential and of the random ones; kinds that do not occur are left out.
+    /// Number and mean length of sequential and of random I/Os; an order that does not occur is left out.
     pub(crate) fn parts(&self) -> Vec<Part> {
         let mean = self.bytes.value as f64 / self.ios().max(1) as f64;
         let random_mean = self
@@ -211,7 +211,7 @@ impl Side {
     }
 }
 
-/// I/Os of one order: how many, and how long on average.
+/// The sequential or the random I/Os: their number and mean length.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Part {
     pub(crate) is_sequential: bool,

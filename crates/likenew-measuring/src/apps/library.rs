@@ -8,9 +8,9 @@ use super::wording;
 /// An application of the library.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
-    /// Its name after `--app`, which is that of its file.
+    /// Its name after `--app`, which is its file's name.
     pub name: &'static str,
-    /// Its file, as text; a start for a custom one.
+    /// Its file, as text; a template for custom ones.
     pub text: &'static str,
     /// The application in the file.
     pub application: Application,
@@ -22,7 +22,7 @@ pub const DEFAULT_GROUP: &str = "pcmark8";
 /// The name and the text of each file in `apps/`.
 const FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/apps.rs"));
 
-/// All of them, in the order of tables: those that are replayed by default, then group by group.
+/// All applications, in the order of tables: the default ones, then group by group.
 pub fn library() -> &'static [Entry] {
     static LIBRARY: LazyLock<Vec<Entry>> = LazyLock::new(|| {
         let entry = |(name, text): &(&'static str, &'static str)| {
@@ -40,7 +40,7 @@ pub fn library() -> &'static [Entry] {
     &LIBRARY
 }
 
-/// Those that are replayed by default.
+/// The applications that are replayed by default.
 pub fn default_set() -> impl Iterator<Item = &'static Entry> {
     library().iter().filter(|entry| entry.application.group == DEFAULT_GROUP)
 }
@@ -48,7 +48,7 @@ pub fn default_set() -> impl Iterator<Item = &'static Entry> {
 /// The application, or all of a group, of this name.
 ///
 /// # Errors
-/// A sentence with the names there are.
+/// A sentence with the known names.
 pub fn by_name(name: &str) -> Result<Vec<&'static Entry>, String> {
     let entries: Vec<&Entry> =
         library().iter().filter(|entry| entry.name == name || entry.application.group == name).collect();

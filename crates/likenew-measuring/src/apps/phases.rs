@@ -1,8 +1,9 @@
-//! The phases of a consistency test: those of PCMark 8, as KitGuru describes them (www.kitguru.net/components/ssd-drives/simon-crisp/
-//! intel-optane-ssd-900p-480gb-ssd-review/13) and as UL still does in PCMark 10 (PCMark 10 technical guide,
-//! Drive Performance Consistency Test, support.benchmarks.ul.com/support/solutions/articles/44002171488): two
-//! sequential fills; eight times random writes for 10, 15 … 45 minutes and a test; five times random writes
-//! for 45 minutes and a test; five times a rest of 5 minutes and a test; a fill with zeros.
+//! The phases of PCMark 8's consistency test: two sequential fills; eight times random writes for 10, 15 … 45 minutes
+//! and a test; five times random writes for 45 minutes and a test; five times a rest of 5 minutes and a test; a fill
+//! with zeros. KitGuru describes them
+//! (www.kitguru.net/components/ssd-drives/simon-crisp/intel-optane-ssd-900p-480gb-ssd-review/13), and UL still does
+//! in PCMark 10 (PCMark 10 technical guide, Drive Performance Consistency Test,
+//! support.benchmarks.ul.com/support/solutions/articles/44002171488).
 
 use likenew_core::io::{DataClass, Op};
 use likenew_core::region::Region;
@@ -71,7 +72,7 @@ pub(super) const PHASES: [Phase; 18] = [
 ];
 
 impl Phase {
-    /// What happens to the first `span` bytes of a drive before the phase is tested, for minutes of this length.
+    /// The writes to the first `span` bytes, or the rest, before the phase's test. `minutes`: scale of its length.
     pub(super) fn preparation(
         &self,
         minutes: f64,
@@ -105,7 +106,7 @@ fn write_sizes(geometry: &Geometry) -> Size {
     size(&fit_lengths(&lengths, longest, geometry.block).0)
 }
 
-/// (8 + 2048) / 2 sectors of 512 bytes.
+/// Mean length of a random write: (8 + 2048) / 2 sectors of 512 bytes.
 const MEAN_BYTES: f64 = 1028.0 * 512.0;
 
 #[cfg(test)]

@@ -12,10 +12,10 @@ use super::application::Application;
 use super::phases::{Kind, PHASES, Phase};
 use super::wording;
 
-/// What was measured.
+/// The results of a run, as far as it got.
 pub(super) struct AppResults<'a> {
-    /// Each application in each test, which are passes, or phases by passes; `None` if it was not complete: a part of it failed or
-    /// was stopped before its own bound.
+    /// By test and application. A test is a pass or, with consistency, a pass of a phase. `None` if a part of the
+    /// application failed or was stopped before its own bound.
     pub(super) tests: Vec<Vec<Option<PassTotals>>>,
     /// The random writes before each phase.
     pub(super) writes: [Option<Writes>; PHASES.len()],
@@ -23,13 +23,13 @@ pub(super) struct AppResults<'a> {
 }
 
 impl<'a> AppResults<'a> {
-    /// Of so many tests that are still to be run.
+    /// No results yet, for this many tests.
     pub(super) fn new(tests: usize, applications: &'a [Application]) -> Self {
         let tests = vec![vec![None; applications.len()]; tests];
         Self { tests, writes: [None; PHASES.len()], applications }
     }
 
-    /// An application in all tests that it completed.
+    /// The totals of an application, from all tests that it completed.
     pub(super) fn all(&self, application: usize) -> Vec<PassTotals> {
         self.tests.iter().filter_map(|test| test[application]).collect()
     }
@@ -161,12 +161,12 @@ impl PassTotals {
         (self.bytes_read + self.bytes_written) as f64
     }
 
-    /// Over busy time.
+    /// Bytes a second over busy time.
     pub(crate) fn bytes_per_s(&self) -> f64 {
         self.bytes() * 1e9 / self.busy_ns
     }
 
-    /// Over busy time.
+    /// IOPS over busy time.
     pub(crate) fn iops(&self) -> f64 {
         (self.reads + self.writes) as f64 * 1e9 / self.busy_ns
     }
@@ -212,7 +212,7 @@ pub(super) fn put_tables(findings: &mut Findings, measured: &AppResults<'_>, con
     findings.tables.insert("sources".into(), measured.applications.iter().flat_map(sources).collect());
 }
 
-/// Means over the passes that were played.
+/// Means over the passes that were measured.
 fn application(name: &str, pass_totals: &[PassTotals]) -> Option<Row> {
     let mean_of = |metric: fn(&PassTotals) -> f64| mean(&pass_totals.iter().map(metric).collect::<Vec<_>>());
     let scores: Vec<f64> = pass_totals.iter().map(PassTotals::score).collect();
@@ -226,7 +226,7 @@ fn application(name: &str, pass_totals: &[PassTotals]) -> Option<Row> {
             .with("bytes_per_s", mean_of(PassTotals::bytes_per_s))
             .with("access_time_ns", mean_of(PassTotals::access_time_ns))
             .with("iops", mean_of(PassTotals::iops))
-            // Of one pass.
+            // Means of a pass.
             .with("busy_ns", mean_of(|totals| totals.busy_ns))
             .with("reads", mean_of(|totals| totals.reads as f64))
             .with("writes", mean_of(|totals| totals.writes as f64))
@@ -249,7 +249,7 @@ fn phases(measured: &AppResults<'_>) -> Vec<Row> {
                 .with("score", overall.map(|overall| overall.score))
                 .with("bytes_per_s", overall.map(|overall| overall.bytes_per_s))
                 .with("access_time_ns", overall.map(|overall| overall.access_time_ns))
-                // Before its test, at random.
+                // The random writes before the phase's test.
                 .with("written_bytes", writes.map(|writes| writes.bytes))
                 .with("written_bytes_per_s", writes.and_then(|writes| writes.bytes_per_s))
         })
@@ -257,7 +257,7 @@ fn phases(measured: &AppResults<'_>) -> Vec<Row> {
     phases.collect()
 }
 
-/// What is known of an application and what is assumed.
+/// Each value of an application with its source: published, derived or assumed.
 fn sources(application: &Application) -> Vec<Row> {
     let row = |metric: &str, value: &str, source: &str| {
         let columns = Row::new().with("application", &application.name).with("metric", metric);

@@ -1,4 +1,4 @@
-//! From an application's published I/O to workloads on a drive.
+//! Turns an application's published I/O into workloads on a drive.
 
 use std::ops::Range;
 
@@ -10,8 +10,8 @@ use likenew_core::workload::{AccessPattern, Arrival, Mix, Size, Stream, Until, W
 
 use super::application::{Application, Part, Side};
 
-/// Where applications work: the first half of their zone holds the files that are read and changed in place,
-/// the second takes sequential writes. Both are assumed, because no publication says where I/Os went.
+/// Where applications work. The first half of their zone holds the files that are read and changed in place; the
+/// second takes sequential writes. Both are assumed, because no publication says where I/Os went.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stage {
     files: Range<u64>,
@@ -36,11 +36,11 @@ pub struct Amount {
 const STEP: u64 = 1 << 20;
 
 impl Stage {
-    /// In this zone of a drive.
+    /// The stage in this zone of a drive.
     pub fn new(zone: &Range<u64>, geometry: &Geometry, data: DataClass) -> Self {
         let half = (zone.end - zone.start) / 2;
         let middle = zone.start + half - half % STEP.min(half.max(1));
-        // A length divides a folder's files if it is a power of two that does.
+        // A length must be a power of two that divides a folder's files.
         let divides = geometry.boundary.map_or(31, |bytes| bytes.trailing_zeros().min(30));
         Self {
             files: zone.start..middle,
@@ -51,9 +51,8 @@ impl Stage {
         }
     }
 
-    /// The workloads of one pass of an application, one for each of its depths, called `name`; if there are
-    /// several, with the depth after a comma. The search for its lengths is slow, so call this once for many
-    /// passes.
+    /// The workloads of one pass of an application, one for each of its depths, called `name`; if there are several,
+    /// with the depth after a comma. The search for its lengths is slow: call this once for many passes.
     pub fn workloads(&self, application: &Application, name: &str, amount: Amount) -> Vec<Workload> {
         let kinds = self.kinds(application, amount.scale);
         let ios: u64 = kinds.iter().map(|kind| kind.ios).sum();
@@ -103,7 +102,7 @@ impl Stage {
         kinds.into_iter().filter_map(whole).collect()
     }
 
-    /// One kind, and its number of I/Os.
+    /// One kind of I/O, and its number of I/Os.
     fn kind(&self, op: Op, side: &Side, part: Part, scale: f64) -> (f64, Kind) {
         let lengths = with_mean(&side.lengths.value, part.mean);
         let (lengths, pieces) = fit_lengths(&lengths, self.length_max, self.block);
@@ -116,7 +115,7 @@ impl Stage {
     }
 }
 
-/// One of the four kinds of I/O of an application.
+/// One of the four kinds of I/O of an application: reads or writes, sequential or random.
 #[derive(Clone)]
 struct Kind {
     op: Op,
@@ -139,7 +138,7 @@ pub(super) type Lengths = Vec<(u32, f64)>;
 /// The mixture of `shares`' lengths that has the mean `mean` and is otherwise as close to `shares` as
 /// possible.
 ///
-/// With q the given shares of the lengths s, it is p ∝ q·exp(−λs), where λ solves Σ p·s = mean. Of all
+/// With q the given shares of the lengths s, the mixture is p ∝ q·exp(−λs), where λ solves Σ p·s = mean. Of all
 /// mixtures with this mean, this one has the least Kullback–Leibler divergence from q, so it adds no more
 /// than the mean demands (Csiszár, "I-divergence geometry of probability distributions and minimization
 /// problems", Ann. Probab. 3 (1975) 146–158). Where nothing is known of the shares, equal ones give the
@@ -164,8 +163,8 @@ pub(super) fn with_mean(shares: &Size, mean: f64) -> Lengths {
         let sum: f64 = weights.iter().map(|(_, weight)| weight).sum();
         weights.into_iter().map(|(bytes, weight)| (bytes, weight / sum)).collect()
     };
-    // Newton's method: the mean falls as λ rises, by the variance over `longest`. Where it would leave the interval that
-    // holds the root, that is halved.
+    // Newton's method: the mean falls as λ rises, by the variance over `longest`. A step that would leave the
+    // interval with the root halves that interval instead.
     let (mut low, mut high, mut lambda) = (-TILT_MAX, TILT_MAX, 0.0);
     let mut lengths = tilted(lambda);
     for _ in 0..STEPS_MAX {
@@ -183,12 +182,12 @@ pub(super) fn with_mean(shares: &Size, mean: f64) -> Lengths {
     lengths
 }
 
-/// With the shortest two lengths a factor of two apart, e^(−TILT_MAX/512) of the longer one is nothing.
+/// Largest λ. With the shortest two lengths a factor of two apart, e^(−TILT_MAX/512) of the longer one is nothing.
 /// Chosen: far beyond that.
 const TILT_MAX: f64 = 1e6;
 /// Relative error of the mean. Chosen: far below the millionths in which weights are kept.
 const PRECISION: f64 = 1e-13;
-/// Chosen: halvings alone come to the last digit in as many.
+/// Most steps of the search. Chosen: halvings alone come to the last digit in as many.
 const STEPS_MAX: u32 = 80;
 
 /// The mean length in bytes.
@@ -196,9 +195,9 @@ pub(super) fn mean_of(lengths: &Lengths) -> f64 {
     lengths.iter().map(|(bytes, share)| f64::from(*bytes) * share).sum()
 }
 
-/// What an operating system does with I/Os that a target does not take: it splits those longer than `longest`
-/// into I/Os of that length, and extends others to a multiple of `block`. Also returns how many I/Os one
-/// becomes; splitting moves the same bytes.
+/// Does what an operating system does with I/Os that a target does not take: splits those longer than `longest` into
+/// I/Os of that length, and extends others to a multiple of `block`. Also returns how many I/Os one becomes;
+/// splitting moves the same bytes.
 pub(super) fn fit_lengths(lengths: &Lengths, longest: u32, block: u32) -> (Lengths, f64) {
     let mut fitted = Lengths::new();
     for (bytes, share) in lengths {
@@ -214,7 +213,7 @@ pub(super) fn fit_lengths(lengths: &Lengths, longest: u32, block: u32) -> (Lengt
     (fitted, factor)
 }
 
-/// As weights in millionths; rarer lengths are left out.
+/// The lengths with weights in millionths; rarer lengths are left out.
 pub(super) fn size(lengths: &Lengths) -> Size {
     let weights = lengths.iter().map(|(bytes, share)| (*bytes, (share * 1e6).round() as u32));
     Size::mixed(weights.filter(|(_, weight)| *weight > 0).collect())

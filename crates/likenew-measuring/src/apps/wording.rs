@@ -173,7 +173,7 @@ pub(super) fn speed_of_one_application(left: Share) -> Answer {
         .caveat("One application does not show how others would differ.")
 }
 
-/// Adds the command that decides it; none for custom applications, whose file the plan does not know.
+/// Adds the command that decides the question; `None` for custom applications, whose file the plan does not know.
 pub(super) fn with_rerun(answer: Answer, again: Option<&Rerun>) -> Answer {
     match again {
         Some(again) => answer.action(again.action("more_passes", "Measure how much scores vary")),
@@ -230,7 +230,7 @@ pub(super) fn summary_of_writing(
     }
 }
 
-/// `scores`: those of the steady phases.
+/// `scores`: of the steady phases.
 pub(super) fn steady(scores: &[f64]) -> Answer {
     let answer = format!("reached, with steady phases at {} points", score_list(scores));
     Answer::good("steady_state", "Steady state", answer).with_evidence(STEADY_RULE)
@@ -252,7 +252,7 @@ fn score_list(scores: &[f64]) -> String {
 
 const STEADY_RULE: &str = "By SNIA's rule, five values are steady if they differ by at most 20% of their mean and their trend by at most 10%.";
 
-/// `left`: the score after the last idle time, of the best.
+/// `left`: the score after the last idle time, as a share of the best.
 pub(super) fn recovers(left: Estimate) -> Answer {
     Answer::good(
         "idle_recovery",
@@ -295,7 +295,7 @@ pub(super) struct ApplicationRow<'a> {
     pub(super) access_time: Latency,
 }
 
-/// Each application; its score says nothing beside that of another one, so it has no bar.
+/// Each application. Scores of different applications do not compare, so there are no bars.
 pub(super) fn applications_table(rows: &[ApplicationRow<'_>]) -> OverviewTable {
     let mut table = OverviewTable::new(["application", "score", "speed", "access time"]);
     for ApplicationRow { name, score, rate, access_time } in rows {
@@ -305,7 +305,7 @@ pub(super) fn applications_table(rows: &[ApplicationRow<'_>]) -> OverviewTable {
     table
 }
 
-/// A stage of a consistency test: mean scores of its phases.
+/// One stage of a consistency test, such as its steady phases, with their mean score.
 pub(super) struct StageRow {
     pub(super) name: &'static str,
     pub(super) score: Option<f64>,

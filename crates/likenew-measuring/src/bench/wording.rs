@@ -139,7 +139,7 @@ pub(super) struct TableRow {
     pub(super) latency: LatencyColumns,
 }
 
-/// With the usual speed of each row, if any is known; below, durable writes and how long they wait for a flush.
+/// The table, with the usual speed of each row if known; below it, durable writes and how long they wait for a flush.
 pub(super) fn table(
     rows: impl Iterator<Item = TableRow>,
     usual: &[Option<Usual>],
@@ -165,7 +165,7 @@ pub(super) fn table(
 }
 
 pub(super) const USUAL: &str = "usual";
-/// The class that a drive is compared with.
+/// The answer about the class that the drive is compared with.
 pub(super) fn usual(usual: &Usual) -> Answer {
     let (class, models) = (usual.class.words(), usual.values.len());
     Answer::info(

@@ -1,4 +1,4 @@
-//! The share of RAM in each speed, with the interval that decides it.
+//! Answers of cache: the share of RAM in each speed, decided by its interval.
 
 use likenew_core::findings::Answer;
 use likenew_core::io::Op;
@@ -14,14 +14,15 @@ use likenew_procedure_support::rerun::Rerun;
 
 /// Share of RAM, in 0..1, below which it does not matter. Chosen.
 const MARGIN: f64 = 0.05;
-/// Share of the speed without a drive above which likenew's own overhead is part of a speed. Chosen.
+/// Share of likenew's speed without a drive above which its overhead is part of a speed. Chosen.
 const NEAR_TOOL: f64 = 0.5;
-/// Number of passes to advise after one pass, and after several that were not enough.
+/// Passes to advise after a single one.
 const PASSES_FEW: u32 = 3;
+/// Passes to advise after several that were not enough.
 const PASSES_MANY: u32 = 10;
 
-/// The speeds of the drive itself and of RAM, of the first pattern; nothing where direct I/O may not have reached the drive,
-/// or where buffered I/O was not all RAM.
+/// The first pattern's speeds of the drive and of RAM. `None` unless direct I/O reached the drive and buffered I/O
+/// was all RAM.
 pub(super) fn summary(levels: &Levels<'_>, options: &CacheOptions) -> Option<String> {
     let pattern = options.tests.first()?.pattern;
     let measured = |level, op| levels.get(pattern, level, op);
@@ -38,8 +39,8 @@ pub(super) fn summary(levels: &Levels<'_>, options: &CacheOptions) -> Option<Str
     is_clear.then(|| wording::summary(pattern, [rate(read), rate(write)], [rate(repeated), rate(buffered)]))
 }
 
-/// The direct speeds alone, of the first pattern: all that is known where I/Os failed, as those that go through memory
-/// waited for them.
+/// The first pattern's direct speeds: all that is known if I/Os failed, because buffered I/O waited for the failed
+/// ones.
 pub(super) fn direct_summary(levels: &Levels<'_>, options: &CacheOptions) -> Option<String> {
     let pattern = options.tests.first()?.pattern;
     let rate = |op| levels.get(pattern, Level::Direct, op).map(|level| Rate(level.speed()));
@@ -65,7 +66,7 @@ pub(super) fn answers(levels: &Levels<'_>, options: &CacheOptions, evidence: &Ev
     answers
 }
 
-/// The same run with so many passes.
+/// Makes the same run with this many passes.
 type RerunWithPasses<'a> = &'a dyn Fn(u32) -> Rerun;
 
 fn repeated_read(levels: &Levels<'_>, pattern: Pattern, rerun: RerunWithPasses<'_>) -> Option<Answer> {
@@ -95,8 +96,7 @@ fn buffered_write(levels: &Levels<'_>, pattern: Pattern, rerun: RerunWithPasses<
     Some(with_tool_limit(answer, levels, buffered))
 }
 
-/// Whether I/O past the page cache reached the device, and whether some certainly did not; the worst result
-/// decides.
+/// Whether direct I/O reached the device, and whether some certainly did not; the worst result decides.
 fn direct(levels: &Levels<'_>, rerun: RerunWithPasses<'_>) -> Option<(Answer, bool)> {
     let direct = levels.0.iter().filter(|measured| measured.level == Level::Direct);
     let high =
@@ -114,7 +114,7 @@ fn direct(levels: &Levels<'_>, rerun: RerunWithPasses<'_>) -> Option<(Answer, bo
     Some((with_reasons(answer, worst, ram, rerun), misses_drive))
 }
 
-/// A level contains RAM if more than the margin is certain, and none if less is.
+/// A level contains RAM if its share is certainly above the margin, and none if it is certainly below.
 fn ram_share(level: &MeasuredLevel<'_>) -> RamShare {
     let Some(share) = level.ram().map(Share) else { return RamShare::Uncounted };
     match level.ram_interval() {
@@ -130,7 +130,7 @@ fn speeds(level: &MeasuredLevel<'_>, nearer: Option<&MeasuredLevel<'_>>) -> Spee
     Speeds { rate: Rate(level.speed()), nearer: nearer.map(|nearer| Rate(nearer.speed())) }
 }
 
-/// Adds the number and, if nothing was decided, why not and what would.
+/// Adds the share of RAM and, if it decides nothing, why that is and which command decides.
 fn with_reasons(
     answer: Answer,
     measured_level: &MeasuredLevel<'_>,

@@ -24,13 +24,13 @@ pub(super) enum Level {
     /// In the page cache.
     #[serde(rename = "buffered")]
     Buffered,
-    /// In the page cache, then made durable by a flush that counts.
+    /// In the page cache, then made durable by a flush whose time counts.
     #[serde(rename = "buffered_flushed")]
     Flushed,
-    /// Through a page cache without this data, as far as likenew may drop its pages.
+    /// Through a page cache without this data, if likenew may drop its pages.
     #[serde(rename = "first_buffered")]
     First,
-    /// The same again.
+    /// Through the page cache again, which now holds the data.
     #[serde(rename = "second_buffered")]
     Second,
     /// At the drive.
@@ -43,7 +43,7 @@ impl Level {
     const ALL: [Self; 6] =
         [Self::Null, Self::Buffered, Self::Flushed, Self::First, Self::Second, Self::Direct];
 
-    /// What each pass measures of a pattern, in this order: reads through the page cache come after writes have filled it.
+    /// What each pass measures for a pattern, in this order: reads come after writes have filled the page cache.
     pub(super) const OF_A_PASS: [(Self, Op); 8] = [
         (Self::Null, Op::Write),
         (Self::Null, Op::Read),
@@ -61,7 +61,7 @@ impl Level {
             [self as usize]
     }
 
-    /// The way of its I/Os, as the first screen and the chart name it.
+    /// The path of its I/Os, as the first screen and the chart name it.
     pub(super) fn path(self) -> &'static str {
         match self {
             Self::First => "buffered, 1st read",
@@ -96,7 +96,7 @@ pub(super) struct Pass<'a> {
 }
 
 impl Pass<'_> {
-    /// Whether it has a speed. After an interruption, data that was read before is no longer in memory.
+    /// Whether its speed counts. After an interruption, a second read no longer finds its data in memory.
     pub(super) fn is_complete(&self) -> bool {
         let is_lost = self.segment.after_interruption && self.level == Level::Second;
         self.segment.bytes_per_s().is_some()
@@ -117,8 +117,8 @@ impl Pass<'_> {
         self.segment.device_counters?.bytes(self.op)
     }
 
-    /// The share of the bytes moved that did not reach the device during the run. I/O to nowhere was not in
-    /// memory either.
+    /// The share of the bytes that did not reach the device during the run; `None` for I/O to nowhere, which was not
+    /// in memory either.
     fn ram(&self) -> Option<f64> {
         let device_bytes = self.device_bytes().filter(|_| self.level != Level::Null)?;
         Some((1.0 - device_bytes as f64 / self.bytes_moved() as f64).max(0.0))
@@ -164,7 +164,7 @@ impl MeasuredLevel<'_> {
         mean(&self.rams()?)
     }
 
-    /// The interval of that; `None` for a single pass.
+    /// The interval of the share of RAM; `None` for a single pass.
     pub(super) fn ram_interval(&self) -> Option<Interval> {
         let interval = mean_interval(&self.rams()?, CONFIDENCE_95)?;
         Some(Interval { low: interval.low.max(0.0), high: interval.high.min(1.0) })
@@ -206,8 +206,7 @@ fn percent(share: f64) -> f64 {
     100.0 * share
 }
 
-/// Every measured level of every pattern, in the order of the table: that of the settings, even if the first pass lacks
-/// something.
+/// Every measured level of every pattern, in the order of the table, even if the first pass lacks some.
 pub(super) struct Levels<'a>(pub(super) Vec<MeasuredLevel<'a>>);
 
 impl<'a> Levels<'a> {
@@ -241,7 +240,7 @@ impl<'a> Levels<'a> {
     /// Speed from the program to the drive, on a logarithmic axis, because memory and drive differ by powers of
     /// ten; `None` if nothing was measured.
     pub(super) fn chart(&self) -> Option<Series> {
-        // I/O that goes nowhere is the limit of likenew, and no level on the way to the drive.
+        // I/O that goes nowhere is likenew's own limit, not a level on the way to the drive.
         let drawn = || self.0.iter().filter(|measured| measured.level != Level::Null);
         let mut present = Level::ALL.to_vec();
         present.retain(|level| drawn().any(|measured| measured.level == *level));

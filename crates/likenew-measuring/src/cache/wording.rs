@@ -9,7 +9,7 @@ use likenew_procedure_support::pattern::Pattern;
 use likenew_procedure_support::rerun::Rerun;
 use likenew_procedure_support::wording::capitalize;
 
-// What it is for, and what it writes
+// The question, and what is written
 
 pub(super) const QUESTION: &str = "How much of a measured speed is RAM, and how much is the drive?";
 pub(super) const WRITES: &str = "writes the tested span once, then at most three times per pass and pattern; in a folder only to temporary files";
@@ -31,7 +31,7 @@ likenew_core::sentences! {
     pub(super) fn direct_write(rate: Rate) = "Direct writes ran at {rate}.";
     pub(super) fn first_read_was_warm(share: Share) =
         "{share} of the first read came from RAM as well, so something had read it before.";
-    /// `rate`: I/O that goes nowhere.
+    /// `rate`: of I/O that goes nowhere.
     pub(super) fn tool_is_the_limit(rate: Rate) =
         "Likenew itself reaches only {rate} without a drive, so this is partly its own speed.";
 }
@@ -45,7 +45,7 @@ pub(super) enum RamShare {
     OnePass(Share),
     /// The interval holds both a share that matters and one that does not.
     Unclear(Share, Interval),
-    /// It matters, or it does not.
+    /// The whole interval is on one side of the share that matters.
     Clear(Share, Interval),
 }
 
@@ -140,7 +140,7 @@ pub(super) fn direct_misses_drive(name: &str, ram: RamShare) -> Answer {
     )
 }
 
-/// Direct I/O of which it is open how much reached the drive.
+/// Direct I/O that may not all have reached the drive.
 pub(super) fn direct_is_unclear(name: &str, ram: RamShare) -> Answer {
     let answer = match (ram, ram.text()) {
         (RamShare::OnePass(_), Some(share)) => format!("{share} of {name} came from RAM in the only pass"),
@@ -154,7 +154,7 @@ pub(super) const NOTHING_COUNTS: &str = "Nothing below this target counts the by
 
 pub(super) const MEASURED_ONCE: &str = "It was measured once, so how much results vary is unknown.";
 
-/// Adds the command that decides what is open.
+/// Adds the command that decides an open question.
 pub(super) fn with_more_passes(answer: Answer, again: &Rerun) -> Answer {
     answer.action(again.action("more_passes", "Measure how much results vary"))
 }
@@ -180,7 +180,7 @@ pub(super) fn direct_summary(pattern: Pattern, speeds: &[(Op, Rate)]) -> Option<
     }
 }
 
-/// Of a run that measured everything once.
+/// The summary of a run with a single pass.
 pub(super) const SUMMARY_OF_ONE_PASS: &str = "One pass only, so how much results vary is unknown.";
 
 /// Whether an answer is about the share of RAM in a speed.

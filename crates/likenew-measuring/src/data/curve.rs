@@ -23,14 +23,14 @@ pub(super) struct Curve {
     pub(super) op: Op,
     /// From zeros to random data.
     pub(super) steps: Vec<Speeds>,
-    /// As they were run.
+    /// In the order they ran.
     pub(super) passes: Vec<Pass>,
 }
 
 /// The speeds of one step.
 #[derive(Default)]
 pub(super) struct Speeds {
-    /// The pass, and bytes a second.
+    /// Pass number, and bytes a second.
     passes: Vec<(u32, f64)>,
 }
 
@@ -72,7 +72,7 @@ impl Curve {
         Ends { zeros: self.steps[0].estimate(), random: self.steps[self.steps.len() - 1].estimate() }
     }
 
-    /// Nanoseconds a byte of every step in each pass that has all of them.
+    /// Nanoseconds a byte of every step, for each pass that has all steps.
     pub(super) fn times(&self) -> Vec<Vec<f64>> {
         let last = self.passes.iter().map(|pass| pass.pass).max().unwrap_or(0);
         let of_pass = |pass| {
@@ -111,7 +111,7 @@ impl Curve {
 }
 
 /// Differences below this share do not matter: two one-sided tests of equivalence (Schuirmann, Journal of
-/// Pharmacokinetics and Biopharmaceutics 15 (1987) 657–680), made with the 95% interval, which is the stricter one.
+/// Pharmacokinetics and Biopharmaceutics 15 (1987) 657–680), made with the stricter 95% interval.
 const MARGIN: f64 = 0.05;
 
 /// The mean of some speeds over that of others; `None` of a single pass.
@@ -123,7 +123,7 @@ fn verdict(ratio: Estimate) -> Verdict {
     ratio.differs(1.0 / (1.0 + MARGIN), 1.0 + MARGIN)
 }
 
-/// How far from 1 it may be, as a share.
+/// How far from 1 a ratio may be, as a share.
 fn distance(ratio: &Estimate) -> f64 {
     let Interval { low, high } = ratio.interval.expect("a conclusion has an interval");
     (high - 1.0).max(1.0 / low - 1.0)
@@ -132,10 +132,10 @@ fn distance(ratio: &Estimate) -> f64 {
 /// The same run with changed options.
 pub(super) type RerunWith<'a> = dyn Fn(&dyn Fn(&mut DataOptions)) -> Rerun + 'a;
 
-/// What a curve shows.
+/// What a curve shows about compressibility.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Conclusion {
-    /// The less the data compresses to, the faster: zeros to random data.
+    /// Speed rises the better the data compresses; the ratio of zeros to random data.
     Compresses(Estimate),
     /// Zeros are faster, and all other data is alike.
     OnlyZeros(Estimate),
@@ -167,7 +167,7 @@ impl Conclusion {
         }
     }
 
-    /// Whether it matters.
+    /// Whether compressibility matters.
     pub(super) fn is_significant(&self) -> bool {
         matches!(self, Self::Compresses(_) | Self::OnlyZeros(_) | Self::Zeros(_) | Self::Slower(_))
     }
@@ -246,15 +246,16 @@ impl Conclusion {
     }
 }
 
-/// Number of passes to advise after one pass, and after several that were not enough.
+/// Passes to advise after a single one.
 const PASSES_FEW: u32 = 3;
+/// Passes to advise after several that were not enough.
 const PASSES_MANY: u32 = 10;
-/// Steps between zeros and random data that tell compression from zeros alone: those of AS SSD's graph.
+/// Number of steps that tells compression from zeros alone: as in AS SSD's graph.
 const STEPS_MANY: u32 = 11;
-/// A pass this long evens out what shorter ones show. Chosen.
+/// Time of a pass that evens out what shorter ones show. Chosen.
 const TIME_LONG: Nanos = Nanos::from_secs(5);
 
-/// A folder has a file system between it and the drive, and some of those compress.
+/// What may compress: the drive, and also a folder's file system of a kind that can.
 pub(super) fn compressor(identity: &Identity) -> Compressor<'_> {
     const COMPRESSING: [&str; 5] = ["btrfs", "zfs", "bcachefs", "f2fs", "ntfs3"];
     let name = identity.facts.iter().find(|(name, _)| name == "file system").map(|(_, kind)| kind.as_str());
@@ -267,7 +268,7 @@ pub(super) fn compressor(identity: &Identity) -> Compressor<'_> {
 /// Rate in bytes a second above which the time to generate random data shows; measured by the calibration.
 const HIGH_BYTES_PER_S: f64 = 1e9;
 
-/// Data to write must be generated, and random data takes more work than zeros.
+/// Whether generating the data, which takes longer for random data than for zeros, may limit these writes.
 fn is_too_fast_for_generator(curve: &Curve) -> bool {
     let is_fast = curve.steps[0].estimate().is_some_and(|speed| speed.value > HIGH_BYTES_PER_S);
     curve.op == Op::Write && is_fast
@@ -283,11 +284,11 @@ pub(super) struct ExpectedSpeed {
 }
 
 impl ExpectedSpeed {
-    /// The harmonic mean over all bytes: the time that a byte takes, interpolated between the steps, as a
-    /// drive's time grows in proportion to what it has to store.
+    /// The harmonic mean over all bytes. The time of a byte is interpolated between the steps, because a drive's time
+    /// grows in proportion to what it has to store.
     ///
-    /// Its interval joins two independent sources, whose half widths add as squares: the passes, each of
-    /// which gives one value as it visits every step, and the sample of the files.
+    /// Its interval adds two independent half widths as squares: of the passes, each of which gives one value, and of
+    /// the sample of the files.
     pub(super) fn from_curve(curve: &Curve, files: &FileScan) -> Option<Self> {
         let (weights, times) = (files.weights(), curve.times());
         if weights.is_empty() || times.is_empty() {
@@ -308,7 +309,7 @@ impl ExpectedSpeed {
         let interval = mean_interval(&by_pass, CONFIDENCE_95).map(|interval| {
             let from_passes = (interval.high - interval.low) / 2.0;
             let half = (from_passes * from_passes + from_sample).sqrt();
-            // A time that may be zero bounds no speed, so the fastest step does.
+            // If a byte's time may be zero, the fastest step bounds the speed.
             let fastest = mean_times.iter().copied().fold(f64::INFINITY, f64::min);
             Interval { low: 1e9 / (time + half), high: 1e9 / (time - half).max(fastest.min(time)) }
         });
@@ -357,7 +358,7 @@ impl ExpectedSpeed {
     }
 }
 
-/// The time a byte takes at a share between the steps.
+/// The time of a byte that compresses to `share`, interpolated between the steps.
 fn time_at(times: &[f64], share: f64) -> f64 {
     let place = share.clamp(0.0, 1.0) * (times.len() - 1) as f64;
     let (below, above) = (times[place.floor() as usize], times[place.ceil() as usize]);

@@ -1,4 +1,4 @@
-//! The contents of a user's files and how far they compress: kinds, counts and shares, and no file name.
+//! What a user's files contain and how far they compress: kinds, counts and shares, but no file name.
 
 use likenew_core::findings::{Answer, Axis, Line, OverviewTable, Row, Series, Shape};
 use likenew_core::quantity::{self, Size};
@@ -36,14 +36,14 @@ pub struct FileType {
     pub files: u64,
     /// Their bytes, without holes.
     pub bytes: u64,
-    /// Bytes of them that were read.
+    /// Bytes that were read as samples.
     pub sampled_bytes: u64,
     /// Pieces that were read.
     pub pieces: u64,
     /// Compressed length over length, 4 KiB at a time; absent if nothing was read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compresses_to: Option<Share>,
-    /// The same with zip.
+    /// Compressed length over length with zip.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub zips_to: Option<f64>,
 }
@@ -70,10 +70,10 @@ pub(super) struct Weight {
 const DIGITS: f64 = 1e4;
 
 impl Share {
-    /// From pieces in which every byte was equally likely to be: Student's interval of their mean, widened by
-    /// what these pieces may miss completely. If n pieces lack a certain kind of content, up to 3/n of all
-    /// may have it (the rule of three: Hanley and Lippman-Hand, "If nothing goes wrong, is everything all
-    /// right?", JAMA 249 (1983) 1743–1745), and that may compress to nothing or not at all.
+    /// From pieces that each byte was equally likely to be in. Student's interval of their mean is widened by what
+    /// the pieces may miss: if n pieces lack a certain kind of content, up to 3/n of all may have it (the rule of
+    /// three: Hanley and Lippman-Hand, "If nothing goes wrong, is everything all right?", JAMA 249 (1983) 1743–1745).
+    /// Such content may compress to nothing or not at all.
     fn from_pieces(pieces: &[f64]) -> Option<Self> {
         let value = mean(pieces)?;
         let missed = (3.0 / pieces.len() as f64).min(1.0);
@@ -123,7 +123,7 @@ impl FileType {
 }
 
 impl FileScan {
-    /// Whether it makes sense.
+    /// Whether its shares are valid.
     pub fn check(&self) -> Result<(), String> {
         for FileType { kind, compresses_to, zips_to, .. } in &self.types {
             let sound = compresses_to.is_none_or(|share| share.is_reliable())
@@ -139,7 +139,7 @@ impl FileScan {
         self.types.iter().map(|kind| kind.bytes as f64).sum()
     }
 
-    /// Kinds that were sampled, by their part of those kinds' bytes.
+    /// The kinds that were sampled, each with its part of their bytes.
     pub(super) fn weights(&self) -> Vec<Weight> {
         let sampled = || self.types.iter().filter_map(|kind| Some((kind.bytes as f64, kind.compresses_to?)));
         let bytes: f64 = sampled().map(|(bytes, _)| bytes).sum();
@@ -149,8 +149,8 @@ impl FileScan {
             .collect()
     }
 
-    /// What all of them together compress to. The samples of the kinds are independent, so their half widths
-    /// add as squares.
+    /// What all files together compress to. The samples of the kinds are independent, so their half widths add as
+    /// squares.
     pub fn compresses_to(&self) -> Option<Share> {
         let weights = self.weights();
         if weights.is_empty() {
@@ -169,7 +169,7 @@ impl FileScan {
         (bytes > 0.0).then(|| known().map(|(kind_bytes, share)| kind_bytes * share).sum::<f64>() / bytes)
     }
 
-    /// What they compress to.
+    /// The answer about what the files compress to.
     pub(super) fn answer(&self) -> Answer {
         let Some(whole) = self.compresses_to() else { return wording::files_unread() };
         let share = quantity::Share;

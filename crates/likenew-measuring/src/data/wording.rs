@@ -43,7 +43,7 @@ likenew_core::sentences! {
     /// `step`: what the most compressible data except zeros compresses to.
     pub(super) fn slightly_compressible_gains_nothing(step: Share) =
         "Data that compresses to {step} is as slow as random data.";
-    /// Of a ratio that decides nothing.
+    /// The range of a ratio that decides nothing.
     pub(super) fn ratio_range(low: Factor, high: Factor) =
         "Zeros are {} as fast as random data.", range(low, high);
     pub(super) fn file_system_compresses(file_system: &str) =
@@ -63,7 +63,7 @@ likenew_core::sentences! {
     /// The summary about files, if their content matters.
     pub(super) fn summary_of_files(share: Share, subject: Subject, rate: Rate) =
         "Your files compress to {share} of their size: their {}s run at about {rate}.", subject.name();
-    /// The summary where only files were read.
+    /// The summary if only files were read.
     pub(super) fn summary_of_scan(share: Share) = "Your files compress to {share} of their size.";
     pub(super) fn values_for_patterns(flag: &str, values: usize, patterns: usize) =
         "--{flag} has {values} values for {patterns} patterns; give one for all, or one for each";
@@ -116,7 +116,7 @@ pub(super) fn ends(subject: Subject, ends: Ends) -> String {
     format!("{}, in blocks of {} at QD{depth}.", capitalize(&ends.text()), Size(block))
 }
 
-/// Which layer may compress.
+/// What may compress the data.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Compressor<'a> {
     Drive,
@@ -182,7 +182,7 @@ pub(super) fn with_more_passes(answer: Answer, again: &Rerun) -> Answer {
     answer.action(again.action("more_passes", "Measure how much results vary"))
 }
 
-/// Adds the command that gives each test more time, too.
+/// Adds the command that gives each test more time.
 pub(super) fn with_longer_passes(answer: Answer, again: &Rerun) -> Answer {
     answer.action(again.action("longer_passes", "Measure longer to even out the passes"))
 }
@@ -240,7 +240,7 @@ pub(super) fn expected(pattern: Pattern, op: Op, rate: Rate, of_zeros: Share) ->
     Answer::info(format!("expected_{pattern}_{op}"), question, answer)
 }
 
-/// The summary of a test in which it matters.
+/// The summary of a test in which compressibility matters.
 pub(super) fn summary_of_difference(answer: &Answer, ends: Ends) -> String {
     match (ends.zeros, ends.random) {
         (Some(zeros), Some(random)) => format!(
@@ -254,7 +254,7 @@ pub(super) fn summary_of_difference(answer: &Answer, ends: Ends) -> String {
     }
 }
 
-/// The summary where some tests are decided and others are open.
+/// The summary if some tests are decided and others are open.
 pub(super) fn summary_of_part(decided: &[Subject], open: &[Subject]) -> String {
     let (decided, open) = (plurals(decided), plurals(open));
     format!("{} do not depend on compressibility; {open} varied too much to tell.", capitalize(&decided))
@@ -270,11 +270,11 @@ fn plurals(subjects: &[Subject]) -> String {
     list(&subjects.iter().map(|subject| format!("{}s", subject.name())).collect::<Vec<_>>())
 }
 
-/// The summary where all of several tests are open.
+/// The summary if several tests were measured and all are open.
 pub(super) const SUMMARY_OF_NOTHING_DECIDED: &str =
     "Passes vary too much to tell whether compressibility changes the speed.";
 
-/// The same after a single pass.
+/// The summary of a single pass.
 pub(super) const SUMMARY_OF_ONE_PASS: &str =
     "One pass cannot tell whether compressibility changes the speed.";
 
@@ -308,7 +308,7 @@ pub(super) fn table(rows: impl Iterator<Item = TableRow>, has_files: bool) -> Ov
     table
 }
 
-/// The first screen where only files were read.
+/// The table of the first screen if only files were read.
 pub(super) fn files_table<'a>(kinds: impl Iterator<Item = FileKind<'a>>) -> OverviewTable {
     let mut table = OverviewTable::new(["kind of file", "share of all bytes", "compresses to"]);
     for FileKind { name, share, compresses_to } in kinds {

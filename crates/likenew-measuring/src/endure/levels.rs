@@ -1,4 +1,4 @@
-//! The share of a test's best speed that is left at the end of a run, where its level changes, and since when it is steady.
+//! Answers about the level of a test: what is left of its best speed, where it changes, and since when it is steady.
 
 use likenew_core::drive::{Identity, TargetKind};
 use likenew_core::findings::{Answer, Mark, Row};
@@ -19,7 +19,7 @@ use super::wording::{self, Remainder};
 pub(super) struct Rounds {
     /// Bytes a second of each round.
     pub(super) speeds: Vec<f64>,
-    /// Bytes that the run had written when each of them began.
+    /// Bytes that the run had written when each round began.
     pub(super) started_at: Vec<u64>,
     /// Speed at the end of the run, whether it is steady or not, in bytes a second.
     pub(super) last: f64,
@@ -69,19 +69,19 @@ impl<'a> Level<'a> {
         self.steady.filter(|_| self.peak > 0.0).map(|steady| steady.value / self.peak)
     }
 
-    /// How far it falls, if it does: to its end, or to its deepest level where it recovers from that.
+    /// Its fall, if it has one: to its speed at the end, or to its deepest level if it recovers.
     pub(super) fn cliff(&self) -> Option<Cliff<'_>> {
         let falls = self.knees.iter().filter(|knee| knee.is_fall());
         let deepest = falls.min_by(|a, b| a.after_bytes_per_s.total_cmp(&b.after_bytes_per_s))?;
         let end = self.end();
         let has_recovered = end > deepest.before_bytes_per_s * (1.0 - LEAST_CHANGE);
         let low = if has_recovered { deepest.after_bytes_per_s } else { end };
-        // Where it falls step by step, it begins with the first of them.
+        // A fall of several steps begins with the first one.
         let first = self.knees.iter().filter(|knee| knee.is_fall()).min_by_key(|knee| knee.at_bytes)?;
         Some(Cliff { test: &self.test_series.test, at_bytes: first.at_bytes, peak: self.peak, low })
     }
 
-    /// Its steady speed, or its last one.
+    /// The sentence about its steady speed, or else its last one.
     pub(super) fn sentence(&self) -> String {
         let (test, peak) = (&self.test_series.test, Rate(self.peak));
         match (self.steady, self.share()) {
@@ -98,8 +98,8 @@ pub(super) fn knee_mark(knee: &KneeRow) -> Mark {
     Mark { x: knee.at_bytes as f64, label: wording::knee_mark(knee) }
 }
 
-/// Share of the best speed that reads must keep, in 0..1: background garbage collection can halve it, and
-/// less than this is more than that. Chosen.
+/// Share of the best speed that reads must keep, in 0..1. Chosen: background garbage collection can halve it, but
+/// does not explain less than this.
 const READ_SHARE_MIN: f64 = 0.25;
 
 /// The share of the best speed that is left, from the steady tests.
@@ -123,7 +123,7 @@ pub(super) fn remainder(op: Mix, levels: &[&Level<'_>]) -> Option<Answer> {
     Some(tests.map(|level| level.sentence()).fold(answer, Answer::with_evidence))
 }
 
-/// Where the levels change. `span` is what a fill writes; `is_settled`: whether the speeds are steady at the end.
+/// The answer about changes of level. `span` is what a fill writes; `is_settled`: whether the speeds are steady at the end.
 pub(super) fn knees(op: Mix, levels: &[&Level<'_>], span: u64, is_settled: bool) -> Answer {
     let knees: Vec<&KneeRow> = levels.iter().flat_map(|level| &level.knees).collect();
     if let Some(answer) = main_knee(op, levels, &knees) {
@@ -143,7 +143,7 @@ pub(super) fn knees(op: Mix, levels: &[&Level<'_>], span: u64, is_settled: bool)
     wording::no_knee(op, passes, written, rates, shares, is_settled)
 }
 
-/// The deepest fall, or the first rise where none falls; nothing without a change.
+/// The answer about the deepest fall, or about the first rise if nothing falls; `None` without a change.
 fn main_knee(op: Mix, levels: &[&Level<'_>], knees: &[&KneeRow]) -> Option<Answer> {
     let cliffs = levels.iter().filter_map(|level| level.cliff());
     if let Some(cliff) = cliffs.min_by(|a, b| a.share().total_cmp(&b.share())) {

@@ -31,7 +31,7 @@ use super::test_series::{KneeRow, Level, Pass, TestSeries};
 use super::wording::{self, Stretch};
 use super::{Endure, EndureOptions};
 
-/// The settings of a loop.
+/// The options of a loop.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LoopOptions {
@@ -50,7 +50,7 @@ pub struct LoopOptions {
     /// [`LoopOptions::default_fills`].
     #[serde(with = "size_text::optional", skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
-    /// The same in multiples of the span.
+    /// Bytes to write, in multiples of the span; like `bytes`, it ends the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fills: Option<f64>,
     /// Content of writes.
@@ -79,13 +79,14 @@ impl Default for LoopOptions {
     }
 }
 
-/// A loop's file is as large as in the study that this test follows, but at most a hundredth of the span, so that there are
-/// loops enough to see a knee, and at least one in so many parts, so that a large drive is not looped for ever.
+/// File size in the study that this test follows.
 const FILE_SIZE_USUAL: u64 = 1000 << 20;
+/// Fewest files in the span, so that there are enough loops to see a knee.
 const FILES_MIN: u64 = 100;
+/// Most files in the span, so that a large drive is not looped for ever.
 const FILES_MAX: u64 = 256;
 
-/// The file of a loop for a span of so many bytes.
+/// The file size of a loop for a span of this many bytes.
 pub fn default_file_size(span: u64) -> u64 {
     let file_size = (span / FILES_MIN).min(FILE_SIZE_USUAL).max(span / FILES_MAX);
     (file_size - file_size % FILE_SIZE_MIN).max(FILE_SIZE_MIN)
@@ -103,7 +104,7 @@ const LARGE: u32 = 64 << 10;
 const FILLS_MAX: f64 = 10_000.0;
 
 impl LoopOptions {
-    /// The options of the command line that differ from its defaults on a space of `capacity` bytes.
+    /// The options that differ from their defaults on a target of `capacity` bytes, as a command line.
     fn arguments(&self, capacity: u64) -> String {
         let defaults = Self::default();
         let name =
@@ -113,7 +114,7 @@ impl LoopOptions {
             .add(self.profile != defaults.profile, "profile", name)
             .add(self.ops != defaults.ops, "op", joined(&self.ops))
             .add(self.file_size != default_file_size(span), "file-size", exact_size(self.file_size))
-            // The last of the space does not fill a file.
+            // The default span leaves less than a file of the target.
             .add(span + self.file_size <= capacity, "span", exact_size(span))
             .add(self.data != defaults.data, "data", self.data)
             .add(self.trim, "trim", "on")
@@ -122,8 +123,8 @@ impl LoopOptions {
             .text()
     }
 
-    /// Default number of fills: until the files have been through the span once, so that every address was
-    /// written, and then as long as a steady state takes to show. 15 with profile 2009.
+    /// Default number of fills: enough to write every address once, and then to show a steady state. 15 with profile
+    /// 2009.
     pub fn default_fills(&self) -> f64 {
         (self.written_per_mille() as f64 / 1000.0).ceil() + ROUNDS as f64 + 1.0
     }
@@ -199,7 +200,7 @@ impl LoopTest {
         self.options.bytes.unwrap_or((fills * self.span(geometry) as f64) as u64)
     }
 
-    /// The same run, with as much written as decides what this one left open.
+    /// The same run with enough fills to decide what this one left open.
     pub(super) fn rerun_to_decide(&self, evidence: &Evidence) -> Rerun {
         let LoopOptions { bytes, fills, .. } = self.options;
         let default_fills = self.options.default_fills();
@@ -288,7 +289,7 @@ impl LoopTest {
                 let segment = steps.run_seeded(|| self.workload(turn, *part, geometry))?;
                 let written_before = written;
                 written += segment.bytes(Op::Write);
-                // A workload stopped in the middle is no whole test, and after one that failed no loop is complete.
+                // A workload that was stopped is no whole test, and no loop is complete after one that failed.
                 are_whole = are_whole && is_whole(segment);
                 if are_whole {
                     loops.add(index, written_before, written, segment);
@@ -306,7 +307,7 @@ impl LoopTest {
 
 /// All loops, in the order they ran.
 struct Loops<'a> {
-    /// Of the parts of a loop that measure something, in their order.
+    /// A series for each part of a loop that measures something, in their order.
     series: Vec<TestSeries<'a>>,
     fills: Vec<Fill>,
     span: u64,
@@ -314,9 +315,9 @@ struct Loops<'a> {
     places: usize,
     /// Loops that ran to their end.
     count: usize,
-    /// Bytes written in all of them.
+    /// Bytes written in all loops.
     written_until: u64,
-    /// A simulated drive's flash counters after each of them.
+    /// A simulated drive's flash counters after each loop.
     counters: Vec<Option<FlashCounters>>,
 }
 
@@ -324,11 +325,11 @@ struct Loops<'a> {
 struct Fill {
     /// From 1.
     number: u64,
-    /// Which loops, from 0.
+    /// Its loops, counted from 0.
     loops: Range<usize>,
-    /// Bytes written when the first of them began …
+    /// Bytes written when its first loop began.
     started_at: u64,
-    /// … and when the last of them had ended.
+    /// Bytes written when its last loop had ended.
     written_until: u64,
     /// Whether no more loops belong to it.
     is_complete: bool,
@@ -407,8 +408,8 @@ impl<'a> Loops<'a> {
         }
     }
 
-    /// Fills of the span that are written until every address has been written once: a loop writes its file more than
-    /// once. Nothing before the first loop has ended.
+    /// Fills that it takes to write every address once; more than one, because a loop writes its file several times.
+    /// `None` before the first loop has ended.
     fn fills_per_round(&self) -> Option<f64> {
         let rounds = self.count as f64 / self.places as f64;
         (rounds > 0.0).then(|| self.written_until as f64 / self.span as f64 / rounds)
@@ -520,7 +521,7 @@ fn loop_answers(
     };
     let mut answers: Vec<Answer> = remainder(op, levels).into_iter().collect();
     let steadiness = loop_steadiness(op, levels, loops);
-    // What still has to be seen to settle is not as it should be yet.
+    // A level that may still change is not good yet.
     let is_settled = steadiness.standing == Standing::Good;
     answers.push(more(knees(op, levels, loops.span, is_settled)));
     answers.push(more(steadiness));

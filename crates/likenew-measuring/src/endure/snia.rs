@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Endure, EndureOptions, wording};
 
-/// The settings of a test of the specification.
+/// The options of a test of the specification.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct SniaOptions {
@@ -54,7 +54,7 @@ pub const SPAN_UNIT: u64 = 1 << 20;
 const SATURATION_ROUNDS_MAX: u32 = 360;
 /// Every 31st round of the write saturation test counts for the steady state: one minute in each half hour.
 const SATURATION_SAMPLE: usize = 31;
-/// … and it ends once the span was written this many times.
+/// The write saturation test ends once the span was written this many times.
 const SATURATION_FILLS: u64 = 4;
 const THREADS_MAX: u32 = 256;
 const DEPTH_MAX: u32 = 1024;
@@ -115,7 +115,7 @@ const THROUGHPUT_BLOCKS: [u32; 2] = [128 * K, 1024 * K];
 
 impl SniaOptions {
     /// # Errors
-    /// A sentence that names the setting and what it may be.
+    /// A sentence that names the option and what it may be.
     pub(super) fn check(&self) -> Result<(), String> {
         let Self { span, round, depth, threads, rounds, .. } = *self;
         if let Some(span) = span.filter(|span| *span < SPAN_UNIT) {
@@ -130,7 +130,7 @@ impl SniaOptions {
         Ok(())
     }
 
-    /// Whether the specification has more rounds, or longer ones.
+    /// Whether it runs fewer or shorter rounds than the specification.
     pub(super) fn is_shorter_than_specified(&self, test: SniaTest) -> bool {
         self.round < ROUND || self.rounds.is_some_and(|rounds| rounds < test.rounds_max())
     }
@@ -149,7 +149,7 @@ impl SniaOptions {
             .text()
     }
 
-    /// Where the settings deviate from the specification, in sentences.
+    /// Sentences about options that deviate from the specification.
     pub(super) fn deviations(&self, test: SniaTest, block: u32) -> Vec<String> {
         let mut sentences = Vec::new();
         if self.round != ROUND {
@@ -168,11 +168,11 @@ impl SniaOptions {
     }
 }
 
-/// The options of endure that are one of these tests.
+/// Makes options of endure from those of one of these tests.
 type MakeOptions = fn(SniaOptions) -> EndureOptions;
 
 impl SniaTest {
-    /// Each test, as the command line names it and with its settings.
+    /// Each test, its name on the command line, and how its options are made.
     const ALL: [(Self, &'static str, MakeOptions); 4] = [
         (Self::Iops, "snia-iops", EndureOptions::SniaIops),
         (Self::Throughput, "snia-throughput", EndureOptions::SniaThroughput),
@@ -184,7 +184,7 @@ impl SniaTest {
         Self::ALL[self as usize].1
     }
 
-    /// The settings of this test.
+    /// The options of this test.
     pub(super) fn with_options(self, options: SniaOptions) -> EndureOptions {
         Self::ALL[self as usize].2(options)
     }
@@ -290,7 +290,7 @@ pub(super) enum Ending {
     Bytes,
 }
 
-/// What was measured of a phase.
+/// A phase, as far as it was measured.
 pub(super) struct Progress<'a> {
     pub(super) phase: Phase,
     pub(super) preparation: Vec<&'a Segment>,
@@ -311,7 +311,7 @@ impl Snia {
         span - span % SPAN_UNIT
     }
 
-    /// Adds the test as it is specified to an answer that a shorter one left open.
+    /// Adds a run of the test as specified to an answer that a shorter test left open.
     pub(super) fn with_rerun(&self, answer: Answer, evidence: &Evidence) -> Answer {
         if answer.standing != Standing::Unknown {
             return answer;
@@ -424,8 +424,8 @@ impl<'a> Progress<'a> {
             .collect()
     }
 
-    /// The rounds that give the results: the last five; if a steady state ended the phase, of those that
-    /// count.
+    /// The rounds that give the results: the last five. If a steady state ended the phase, only rounds that count for
+    /// it are taken.
     pub(super) fn window(&self) -> Vec<&[&'a Segment]> {
         let step = if self.ending == Some(Ending::Steady) { self.phase.sample } else { 1 };
         let counting: Vec<&[&Segment]> =
@@ -434,8 +434,8 @@ impl<'a> Progress<'a> {
     }
 }
 
-/// A dry run has counts and no latencies. Nothing becomes steady there, so the wear and time that it reports
-/// are upper bounds.
+/// Whether a segment was really measured. A dry run has counts and no latencies, so nothing becomes steady in it, and
+/// its bytes and time are upper bounds.
 fn was_measured(segment: &Segment) -> bool {
     segment.measurement_error().is_none() && segment.tallies.iter().any(|tally| tally.latency_ns_sum > 0)
 }

@@ -58,7 +58,7 @@ pub(super) fn findings(snia: &Snia, evidence: &Evidence, mut phases: Vec<Progres
     findings
 }
 
-/// A workload that failed or was stopped is no whole point, and nothing counts from there on.
+/// Leaves out everything from the first workload that failed or was stopped.
 fn cut_at_failure(phases: &mut Vec<Progress<'_>>) {
     for index in 0..phases.len() {
         let Progress { preparation, rounds, ending, .. } = &mut phases[index];
@@ -77,8 +77,7 @@ fn cut_at_failure(phases: &mut Vec<Progress<'_>>) {
     }
 }
 
-/// Adds whether it is steady, and a table of the points: those with 4 KiB blocks or, in the throughput test,
-/// all.
+/// Adds to the first screen whether it is steady, and a table of points: for IOPS only those with 4 KiB blocks.
 fn add_overview(findings: &mut Findings, snia: &Snia, results: &[Results<'_>]) {
     findings.overview.answers = findings.answers.iter().skip(1).map(|answer| answer.id.clone()).collect();
     match snia.test {
@@ -92,7 +91,7 @@ fn add_overview(findings: &mut Findings, snia: &Snia, results: &[Results<'_>]) {
     }
 }
 
-/// The only test of write saturation, round by round.
+/// The writes of the write saturation test, round by round.
 fn saturation_series<'a>(snia: &Snia, phases: &[Progress<'a>]) -> Option<TestSeries<'a>> {
     let phase =
         phases.first().filter(|phase| snia.test == SniaTest::WriteSaturation && !phase.rounds.is_empty())?;
@@ -113,8 +112,8 @@ fn saturation_series<'a>(snia: &Snia, phases: &[Progress<'a>]) -> Option<TestSer
     })
 }
 
-/// The rounds that decide saturation: the samples, if they ended it; otherwise the mean of every quarter of a
-/// fill, because five consecutive minutes are alike while a drive still falls from hour to hour.
+/// The rounds that decide whether saturation is steady: the samples, if they ended it; otherwise the mean of every
+/// quarter of a fill. Five consecutive minutes are alike even while a drive falls from hour to hour.
 fn saturation_rounds(test_series: &TestSeries<'_>, progress: &Progress<'_>, span: u64) -> Rounds {
     let speeds = test_series.speeds();
     let last = &speeds[speeds.len().saturating_sub(ROUNDS)..];
@@ -183,8 +182,7 @@ fn round_rows(phases: &[Progress<'_>]) -> Vec<Row> {
     rows
 }
 
-/// For a test of the specification, most important first. `level`: for write saturation, with the bytes of a
-/// fill.
+/// The answers of a test, most important first. `level`: for write saturation, with the bytes of a fill.
 fn snia_answers(
     snia: &Snia,
     evidence: &Evidence,
@@ -218,14 +216,14 @@ fn snia_answers(
     answers
 }
 
-/// The specification allows a part of the drive if that is reported.
+/// The caveat if only a part of the drive was tested, which the specification allows if it is reported.
 fn coverage(snia: &Snia, evidence: &Evidence) -> Option<String> {
     let (span, there) = (snia.span(&evidence.geometry), evidence.geometry.capacity);
     let share = span as f64 / there.max(1) as f64;
     (share < 0.995).then(|| wording::active_range(Share(share), Size(span)))
 }
 
-/// The metrics that the test is made for; `written`: in all, of a test that is about what was written; `rounds`: of its
+/// The answer with the metrics that the test is made for. `written`: in all, for write saturation; `rounds`: of its
 /// longest phase.
 fn result(snia: &Snia, results: &[Results<'_>], written: Option<Size>, rounds: usize) -> Option<Answer> {
     let test = snia.test;
@@ -267,7 +265,7 @@ fn result(snia: &Snia, results: &[Results<'_>], written: Option<Size>, rounds: u
         SniaTest::Latency => (TrackedMetric::LatencyNs, "ns"),
     };
     let all_steady = results.iter().all(|result| result.is_steady);
-    // A saturation is about the way, not about its end.
+    // Write saturation shows the way, not only the end.
     let is_open = !all_steady && written.is_none() && snia.options.is_shorter_than_specified(test);
     let answer = wording::result(&outcomes, all_steady, written, (main.rounds(), rounds), is_open);
     Some(main.metric(metric).not_negative().put(answer, unit))
@@ -315,7 +313,7 @@ fn saturation(level: &Level<'_>, phases: &[Progress<'_>]) -> Answer {
     ))
 }
 
-/// A point over the rounds of the window.
+/// The results of a point over the rounds of the window.
 pub(super) struct Results<'a> {
     pub(super) point: Point,
     pub(super) is_steady: bool,
@@ -326,7 +324,7 @@ pub(super) struct Results<'a> {
 const P99999_IOS_MIN: u64 = 100_000;
 
 impl Point {
-    /// These columns, and what the point is.
+    /// A row of these columns and of what the point is.
     fn columns(&self, columns: Row) -> Row {
         columns
             .with("test", self.test.to_string())
@@ -393,7 +391,7 @@ impl<'a> Results<'a> {
     }
 }
 
-/// By name.
+/// The charts, by name.
 pub(super) fn pictures(
     test: SniaTest,
     phases: &[Progress<'_>],
@@ -419,7 +417,7 @@ pub(super) fn pictures(
     pictures
 }
 
-/// The tracked metrics by round, each over its mean, so that all of them fit into one chart.
+/// The tracked metrics by round, each divided by its mean, so that they fit into one chart.
 fn tracked_series(phases: &[Progress<'_>]) -> Option<Series> {
     let mut lines = Vec::new();
     for progress in phases {

@@ -61,7 +61,7 @@ pub(super) struct KneeRow {
 }
 
 impl TestSeries<'_> {
-    /// With fewer passes than this no change of level is beyond chance.
+    /// With fewer passes than this, any change of level may be chance.
     pub(super) const PASSES_MIN: usize = 2 * LEVEL_MIN;
 
     /// Bytes a second of each pass.
@@ -69,7 +69,7 @@ impl TestSeries<'_> {
         self.passes.iter().map(|pass| pass.bytes_per_s).collect()
     }
 
-    /// Of the fastest pass, in bytes a second.
+    /// Speed of the fastest pass, in bytes a second.
     pub(super) fn peak(&self) -> f64 {
         maximum(&self.speeds()).expect("a test has a pass")
     }
@@ -93,8 +93,8 @@ impl TestSeries<'_> {
             .collect()
     }
 
-    /// A disk is faster at its rim, whatever was written before. So a change that comes when addresses repeat
-    /// counts only if the same addresses are faster or slower than the time before.
+    /// Whether writing changed the level. A disk is faster on its outer tracks, so a change that comes when addresses
+    /// repeat counts only if the same addresses are faster or slower than the time before.
     fn is_of_writing(&self, speeds: &[f64], at: usize) -> bool {
         let Some(before) = at.checked_sub(self.period).filter(|_| self.period > 1) else { return true };
         let count = self.period.min(speeds.len() - at);
@@ -147,9 +147,9 @@ pub(super) struct Cliff<'a> {
     pub(super) test: &'a str,
     /// Bytes written when it begins.
     pub(super) at_bytes: u64,
-    /// Bytes a second of the fastest loop …
+    /// Bytes a second of the fastest loop.
     pub(super) peak: f64,
-    /// … and of what is left after the fall.
+    /// Bytes a second after the fall.
     pub(super) low: f64,
 }
 

@@ -21,7 +21,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     manual: include_str!("../endure.md"),
 };
 
-/// What decides steadiness.
+/// The unit of the rounds that decide steadiness.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stretch {
     Fills,
@@ -126,7 +126,7 @@ likenew_core::sentences! {
     pub(super) fn loop_name(number: u64, test: impl Display, op: impl Display) = "loop {number} {test} {op}";
 }
 
-/// The deepest of the falls; `number`: of all changes of level.
+/// The answer about the deepest fall. `number`: of all changes of level.
 pub(super) fn deepest_cliff(op: Mix, cliff: &Cliff<'_>, number: usize) -> Answer {
     let (peak, low) = (number_of(Rate(cliff.peak)), Rate(cliff.low));
     let (test, share) = (cliff.test, Share(cliff.share()));
@@ -135,7 +135,7 @@ pub(super) fn deepest_cliff(op: Mix, cliff: &Cliff<'_>, number: usize) -> Answer
     changes_in_all(Answer::info(knees_id(op), question, answer), number)
 }
 
-/// The first of the rises, of a run without a fall.
+/// The answer about the first rise, if nothing falls. `number`: of all changes of level.
 pub(super) fn first_rise(op: Mix, knee: &KneeRow, number: usize) -> Answer {
     let (before, after) = (number_of(Rate(knee.before_bytes_per_s)), Rate(knee.after_bytes_per_s));
     let answer = format!("{} {} rise from {before} to {after}", knee.test, operations(op));
@@ -158,8 +158,8 @@ fn operations(op: Mix) -> String {
     }
 }
 
-/// Rates and shares of the fastest loop at the end, from the lowest to the highest test. No more than a measurement while
-/// it is open whether that is the end.
+/// The answer without a change of level; rates and shares at the end are of the lowest and the highest test. It is
+/// only a measurement while the end may not be settled.
 pub(super) fn no_knee(
     op: Mix,
     passes: usize,
@@ -213,7 +213,7 @@ pub(super) fn not_steady(op: Mix, unsteady: usize, tests: usize) -> Answer {
         .caveat("Levels of these tests are means of the last fill and may still change.")
 }
 
-/// `fills`: those that count; `fills_per_round`: that it takes until every address has been written, if known.
+/// `fills`: those that count; `fills_per_round`: those that it takes to write every address once, if known.
 pub(super) fn too_few_fills(op: Mix, fills: usize, fills_per_round: Option<f64>) -> Answer {
     let answer = format!(
         "unknown; it takes {ROUNDS} fills after every address has been written once, and this run had {fills} of them"
@@ -284,7 +284,7 @@ pub(super) fn saturation_is_too_short(op: Mix, rounds: usize) -> Answer {
 
 const RESULTS_ARE_NOT_STEADY: &str = "Results are means of the last five rounds, not of a steady state.";
 
-/// For a test of the specification; `block`: for the throughput test, which has a phase for each.
+/// `block`: of the phase, for the throughput test, which has a phase for each block size.
 pub(super) fn rounds_are_steady(block: Option<Size>, rounds: usize) -> Answer {
     let rounds = count(rounds as u64, "round");
     Answer::good("steady_state", phase_question(block), format!("reached after {rounds}"))
@@ -307,7 +307,7 @@ fn phase_question(block: Option<Size>) -> String {
     block.map_or_else(|| "Steady state".into(), |block| format!("Steady state, {block}"))
 }
 
-/// One number of a test of the specification.
+/// One number of a SNIA test.
 pub(super) enum Outcome {
     Iops { op: Mix, iops: Iops },
     Rate { op: Mix, rate: Rate, block: Size },
@@ -327,8 +327,8 @@ impl Outcome {
     }
 }
 
-/// `written`: in all, of a test that is about what was written; `rounds`: those that the numbers are means of, of
-/// `of_rounds` that ran; `is_open`: whether longer or more rounds could show a steady state.
+/// `written`: in all, for write saturation; `rounds`: those that the numbers are means of; `of_rounds`: those that
+/// ran; `is_open`: whether longer or more rounds could show a steady state.
 pub(super) fn result(
     outcomes: &[Outcome],
     is_steady: bool,
@@ -352,7 +352,7 @@ pub(super) fn result(
     answer.with_evidence(format!("These are means of the last {rounds}."))
 }
 
-/// The tests of a specification with as many and as long rounds as it has, which decide what shorter ones do not.
+/// The action to run as many and as long rounds as SNIA specifies, which decide what shorter ones do not.
 pub(super) fn full_rounds(again: &Rerun) -> Action {
     again.action("full_rounds", "Run as many rounds, each as long, as SNIA specifies")
 }
@@ -404,7 +404,7 @@ pub(super) struct PointCells {
 
 pub(super) fn point_table(rows: impl Iterator<Item = PointCells>) -> OverviewTable {
     let rows: Vec<PointCells> = rows.collect();
-    // Few I/Os have no such quantile.
+    // With few I/Os, this percentile is unknown.
     let has_tail = rows.iter().any(|row| row.p99999_ns.is_some());
     let mut headings = vec!["test", "IOPS", "rate", "mean"];
     headings.extend(has_tail.then_some("p99.999"));

@@ -1,4 +1,4 @@
-//! The space written, or read back, once: each file or part, its stalls, and the pattern of the speeds.
+//! One pass over the space: each file or part, its stalls, and the pattern of the speeds.
 
 use likenew_core::findings::{Answer, Line, Mark, Row, Series, Shape, Standing};
 use likenew_core::procedure::Evidence;
@@ -21,7 +21,7 @@ use super::{Fill, Repeat, Unit, change, is_steady};
 pub(super) struct Pass<'a> {
     /// From 1.
     pub(super) number: usize,
-    /// Those that did not fail.
+    /// The parts that did not fail.
     pub(super) parts: Vec<Part<'a>>,
     /// Whether every part is complete.
     pub(super) is_whole: bool,
@@ -58,7 +58,7 @@ impl<'a> Pass<'a> {
         self.parts.iter().flat_map(|part| &part.stalls).copied().collect()
     }
 
-    /// The same with the interval of its parts, where these are on one level.
+    /// The speed of the whole pass; its interval comes from the parts, if they are on one level.
     fn speed(&self, each: u64) -> Option<Estimate> {
         let interval = level_interval(&self.speeds(each));
         Some(Estimate { value: self.bytes_per_s()?, interval }.not_negative())
@@ -105,7 +105,7 @@ pub(super) fn bytes_per_s<'a>(segments: impl Iterator<Item = &'a Segment>) -> Op
     (bytes > 0 && seconds > 0.0).then(|| bytes as f64 / seconds)
 }
 
-/// Whether another pass still changes anything.
+/// The answer whether another pass still changes the speed.
 pub(super) fn convergence(speeds: &[f64], fill: &Fill, evidence: &Evidence) -> Answer {
     /// Difference of two passes, as a share, up to which they are equally fast. Chosen.
     const NEAR_SHARE: f64 = 0.01;
@@ -124,11 +124,11 @@ pub(super) fn convergence(speeds: &[f64], fill: &Fill, evidence: &Evidence) -> A
     answer.with_evidence(wording::pass_speeds(speeds))
 }
 
-/// From this many gigabytes on, that there was no stall bounds how many there can be. Chosen: of less, the bound is so
-/// high that it says nothing.
+/// Gigabytes from which a pass without a stall bounds how many there can be. Chosen: with less, the bound is so high
+/// that it says nothing.
 const BOUND_FROM_GIGABYTES: f64 = 10.0;
 
-/// The stalls of a pass; no problem where all of them are behind a full cache.
+/// The answer about stalls, which are no problem if all of them come after the cache was full.
 pub(super) fn stalls_answer(pass: &Pass<'_>, fill: &Fill, evidence: &Evidence) -> Answer {
     let (unit, least) = (fill.unit(), fill.options.stall);
     let total = Total::sum(&pass.stalls(), CONFIDENCE_95);
@@ -161,7 +161,7 @@ pub(super) fn stalls_answer(pass: &Pass<'_>, fill: &Fill, evidence: &Evidence) -
     wording::find_cause(evidence).into_iter().fold(wording::stalled(unit, &stalled), Answer::action)
 }
 
-/// One of them.
+/// One file or part of a pass.
 pub(super) struct Part<'a> {
     /// From 1.
     pub(super) number: usize,
@@ -173,7 +173,7 @@ pub(super) struct Part<'a> {
     threshold_ns: u64,
 }
 
-/// The first columns of a row; the pass has one if there are several.
+/// The first columns of a row, with the number of the pass if there are several.
 fn columns(unit: Unit, number: usize, pass: Option<usize>) -> Row {
     Row::new().with_known("pass", pass).with(unit.noun(), number)
 }
@@ -187,7 +187,7 @@ impl<'a> Part<'a> {
             .iter()
             .map(|sample| Wait { start_ns: sample.due.0, end_ns: sample.done.0, position: sample.offset })
             .collect();
-        // Little's law: at a queue depth, one I/O's own share of the time is its latency over the depth.
+        // Little's law: at a queue depth, one I/O's share of the time is its latency over the depth.
         let typical_ns = segment.latencies().quantile(0.5).0 / u64::from(segment.workload.depth());
         let stalls = stalls(&waits, typical_ns, rule);
         let bytes = segment.total().bytes;
@@ -223,18 +223,18 @@ impl<'a> Part<'a> {
     }
 }
 
-/// Start and end of a slope are this share of the list, each: one in so many, at least one.
+/// Start and end of a list are each its length divided by this, at least one.
 const END_SHARE: usize = 10;
-/// A faster start of a larger share of the drive is no cache. Chosen: cells of four bits that hold one are a quarter of it, those of
-/// three a third, and there is a margin.
+/// Largest share of the drive that a pseudo-SLC cache can take. Chosen: with one bit a cell, QLC flash holds a quarter
+/// of the drive and TLC flash a third; the rest is margin.
 const CACHE_SHARE_MAX: f64 = 0.45;
-/// Whether so many bytes that were written faster than the rest can have gone into a cache of flash; a disk is faster on its outer tracks.
+/// Whether the bytes that were written faster can have gone into a flash cache; a disk is faster on its outer tracks.
 fn may_be_cache(fast_bytes: u64, evidence: &Evidence) -> bool {
     let is_part = fast_bytes as f64 <= CACHE_SHARE_MAX * evidence.geometry.capacity as f64;
     is_part && !evidence.identity.rotates()
 }
 
-/// The offset from which a pass may have written behind a full cache: it fills somewhere in the last of the fast parts.
+/// The offset from which the cache may have been full: it fills somewhere in the last of the fast parts.
 pub(super) fn behind_cache(pass: &Pass<'_>, fill: &Fill, evidence: &Evidence) -> Option<u64> {
     let fast = fall(&pass.speeds(fill.part_bytes()))?.at as u64;
     let is_cache = may_be_cache(fast * fill.part_bytes(), evidence);
@@ -244,7 +244,7 @@ pub(super) fn behind_cache(pass: &Pass<'_>, fill: &Fill, evidence: &Evidence) ->
 /// A fitted line goes through both ends when it misses neither median by more than this share. Chosen.
 const LINE_MISS_MAX: f64 = 0.1;
 
-/// The interval of the mean; `None` of a list that slopes or steps, as it has no single level.
+/// The interval of the mean; `None` if the speeds slope or step, as they have no single level.
 pub(super) fn level_interval(speeds: &[f64]) -> Option<Interval> {
     match speed_pattern(speeds) {
         Some(SpeedPattern::Sloping(_) | SpeedPattern::Stepped(_)) => None,
@@ -252,7 +252,7 @@ pub(super) fn level_interval(speeds: &[f64]) -> Option<Interval> {
     }
 }
 
-/// The pattern of a list of speeds, which holds at least one.
+/// The answer about the pattern of the speeds, of which there is at least one.
 pub(super) fn evenness(speeds: &[f64], subject: Subject, fill: &Fill, evidence: &Evidence) -> Answer {
     let unit = fill.unit();
     let fall = fall(speeds).filter(|_| subject != Subject::Reads);
@@ -281,7 +281,7 @@ pub(super) fn evenness(speeds: &[f64], subject: Subject, fill: &Fill, evidence: 
         None => form(speeds, subject, fill, evidence, &scatter),
     };
     let answer = answer.with_evidence(wording::scatter(unit, &scatter, fall.is_some()));
-    // Neighboring files depend on each other, so the interval is that of the mean of such a series.
+    // Neighboring files depend on each other, so the interval is that of a series rather than of independent values.
     let level = Estimate { value: known(mean(speeds)), interval: level_interval(speeds) }.not_negative();
     match level.interval.or_else(|| window_interval(speeds, CONFIDENCE_95)) {
         Some(_) => level.put(answer, "bytes/s"),
@@ -320,7 +320,7 @@ pub(super) fn rises(speeds: &[f64]) -> bool {
     matches!(speed_pattern(speeds), Some(SpeedPattern::Sloping(_))) && first <= last
 }
 
-/// From the median of the first tenth to that of the last, as the ends of the fitted `line` may lie where no file ran.
+/// The answer about a slope, from the medians of both ends: no file may have run at the ends of `line`.
 fn slope(speeds: &[f64], line: [f64; 2], subject: Subject, evidence: &Evidence) -> Answer {
     let ends = ends(speeds);
     let is_even = ends.into_iter().zip(line).all(|(end, line)| (line - end).abs() <= LINE_MISS_MAX * end);
@@ -334,7 +334,7 @@ fn slope(speeds: &[f64], line: [f64; 2], subject: Subject, evidence: &Evidence) 
     recondition.into_iter().fold(answer, Answer::action)
 }
 
-/// At the end of each part, in bytes from the start of the pass.
+/// A metric at the end of each part, in bytes from the start of the pass.
 fn points(pass: &Pass<'_>, each: u64, metric: impl Fn(&Part<'_>) -> f64) -> Vec<[f64; 2]> {
     let whole = pass.parts.iter().filter(|part| part.bytes == each);
     whole.map(|part| [(part.number as u64 * each) as f64, metric(part)]).collect()
@@ -344,7 +344,7 @@ fn name(pass: &Pass<'_>, pass_count: usize, op: &str) -> String {
     if pass_count > 1 { format!("{op}, pass {}", pass.number) } else { op.to_owned() }
 }
 
-/// The first pass, the last one, and the one that read.
+/// The first pass, the last one, and the read-back.
 fn shown_passes<'p, 'a>(passes: &'p [Pass<'a>], read: Option<&'p Pass<'a>>) -> Vec<(String, &'p Pass<'a>)> {
     let last = passes.last().filter(|_| passes.len() > 1);
     let written = passes.first().into_iter().chain(last);

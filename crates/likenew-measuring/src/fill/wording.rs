@@ -23,7 +23,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     manual: include_str!("../fill.md"),
 };
 
-/// What was done to the files or parts.
+/// The writes or reads that a sentence is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Subject {
     /// The pass that the answers are about.
@@ -51,7 +51,7 @@ impl Subject {
         }
     }
 
-    /// A problem, except in the first pass, because a drive that was slow and has recovered has none.
+    /// A problem, except in the first pass: a drive that was slow and has recovered has none.
     fn problem(self, text: String) -> Answer {
         match self {
             Self::FirstPass => Answer::info(self.id(), self.question(), text),
@@ -86,7 +86,7 @@ pub(super) fn more_parts(unit: Unit, number: u32, again: &Rerun) -> Action {
     again.action("more_parts", &format!("Write {parts}, enough to tell one speed from two"))
 }
 
-/// `falls evenly`, and without the adverb where no line goes through both ends.
+/// `falls evenly`, or `falls` if no line goes through both ends.
 fn course(verb: &str, is_even: bool) -> String {
     let evenly = if is_even { " evenly" } else { "" };
     format!("{verb}{evenly}")
@@ -130,20 +130,20 @@ pub(super) fn rises(subject: Subject, first: Rate, last: Rate, is_even: bool) ->
     })
 }
 
-/// Whether writing has restored the speed is open after one pass over a drive that got faster meanwhile.
+/// The drive got faster in a single pass, so it is open whether writing has restored its speed.
 pub(super) fn effect_is_open(again: &Rerun) -> Answer {
     let text = "unknown; a second pass shows whether writing once restored it";
     Answer::unknown("settled", "Speed after rewriting", text)
         .action(again.action("second_pass", "Write it twice"))
 }
 
-/// Restores what use has slowed down; nothing for a target that it cannot restore.
+/// Restores what use has slowed down; `None` for a target that it cannot restore.
 pub(super) fn recondition(evidence: &Evidence) -> Option<Action> {
     let line = recondition_command(&evidence.plan).filter(|_| evidence.identity.kind != TargetKind::File)?;
     Some(Action::new("recondition", "Restore the write speed, gentlest step first").command(line))
 }
 
-/// Looks for the cause; nothing for a plan that leaves its target open.
+/// Looks for the cause; `None` for a plan without a target.
 pub(super) fn find_cause(evidence: &Evidence) -> Option<Action> {
     let line = command(&Plan { procedure: "check".into(), ..evidence.plan.clone() }, "")?;
     Some(Action::new("check", "Find out why it stalls").command(line))
@@ -182,7 +182,7 @@ pub(super) struct Scatter {
     pub(super) fastest: Rate,
 }
 
-/// `after_drop`: they are those that follow faster ones.
+/// `after_drop`: whether only those after the drop are counted.
 pub(super) fn scatter(unit: Unit, scatter: &Scatter, after_drop: bool) -> String {
     let Scatter { number, median, low, high, slowest, fastest } = scatter;
     let number = count(*number as u64, unit.noun());
@@ -238,7 +238,7 @@ pub(super) fn settled(settled: &Settled) -> Answer {
     ))
 }
 
-/// Open, as another pass may change it again; `limit`: the change that would not count.
+/// Another pass may change the speed again. `limit`: the change that would not count.
 pub(super) fn not_settled(first: Rate, last: Rate, changed: Share, limit: Share, passes: usize) -> Answer {
     let change = SpeedChange(last.0 / first.0);
     let from = number_of(first);
@@ -249,7 +249,7 @@ pub(super) fn not_settled(first: Rate, last: Rate, changed: Share, limit: Share,
         .with_evidence(format!("The last pass changed it by {changed}; {limit} or less counts as settled."))
 }
 
-/// After as many passes as are ever made.
+/// The speed still changes after as many passes as are ever made.
 pub(super) fn never_settled(last: Rate, changed: Share, limit: Share, passes: usize) -> Answer {
     let text = format!("{last}, not settled after {passes} passes: the last one changed it by {changed}");
     Answer::info("settled", "Speed after rewriting", text)
@@ -270,7 +270,7 @@ pub(super) fn pass_speeds(speeds: &[f64]) -> String {
     format!("The passes ran at {} MB/s.", speeds.join(", "))
 }
 
-/// `per_gigabyte_most`: how many there can be nevertheless, where enough was written to say so.
+/// `per_gigabyte_most`: the most there can be nevertheless, if enough was written to say so.
 pub(super) fn no_stall(least: Nanos, per_gigabyte_most: Option<f64>) -> Answer {
     let answer = Answer::good("stalls", "Stalls", format!("no write took {least} or more"));
     let bound = per_gigabyte_most
@@ -296,7 +296,7 @@ pub(super) fn stalled(unit: Unit, stalled: &Stalled) -> Answer {
     place_stalls(unit, stalled, Answer::problem("stalls", "Stalls", stalls_text(stalled)))
 }
 
-/// All of them after the bytes that a cache takes.
+/// All stalls came after the cache was full.
 pub(super) fn stalled_behind_cache(unit: Unit, stalled: &Stalled) -> Answer {
     let text = format!("{}, all behind the full cache", stalls_text(stalled));
     let answer = Answer::info("stalls", "Stalls", text)
@@ -347,7 +347,7 @@ pub(super) fn nothing_written(unit: Unit, count: usize) -> Answer {
 
 /// A row of the first screen.
 pub(super) struct TableRow {
-    /// `None`: the pass that read.
+    /// `None` for the read-back.
     pub(super) pass: Option<usize>,
     /// In bytes a second.
     pub(super) speed: Option<Estimate>,

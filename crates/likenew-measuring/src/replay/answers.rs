@@ -1,4 +1,4 @@
-//! Whether programs would wait less, and how certain that is.
+//! Answers of replay: whether programs would wait less, and how certain that is.
 
 use likenew_core::findings::{Answer, Findings, Standing};
 use likenew_core::procedure::Evidence;
@@ -18,17 +18,18 @@ use super::pass::{Application, Pass, latency_series, of_applications};
 use super::wording::{self, Measure, Times, WaitRow};
 use super::{Replay, ReplayMode, ReplayOptions};
 
-/// Difference, as a share, below which a single pass, which has no interval, shows none. Chosen.
+/// Difference, as a share, below which a single pass shows none, because it has no interval. Chosen.
 const MARGIN: f64 = 0.05;
-/// Share of the I/Os with recorded latency below which they may not stand for the others. Chosen.
+/// Share of I/Os with recorded latency below which they may not stand for the others. Chosen.
 const PAIRED_MIN: f64 = 0.5;
 /// Lateness of the replay itself over the waiting, as a share, from which it is reported. Chosen.
 const LATE_SHARE: f64 = 0.01;
-/// Number of passes to advise after one pass, and after several that were not enough.
+/// Passes to advise after a single one.
 const PASSES_FEW: u32 = 3;
+/// Passes to advise after several that were not enough.
 const PASSES_MANY: u32 = 10;
 
-/// What the answers are made from.
+/// The passes and options from which the answers are made.
 pub(super) struct ReplayInput<'a> {
     pub(super) options: &'a ReplayOptions,
     pub(super) passes: &'a [Pass<'a>],
@@ -39,7 +40,7 @@ impl ReplayInput<'_> {
     /// Adds summary, answers and overview.
     pub(super) fn put(&self, findings: &mut Findings) {
         let (answer, times) = self.comparison();
-        // A difference that one pass shows is said, too, and that it was one.
+        // The summary also names a difference in a single pass, and that it is from one pass.
         let has_difference = answer.standing == Standing::Info || wording::is_of_one_pass(&answer);
         findings.summary = match times.filter(|_| has_difference) {
             Some(times) => wording::summary_of_difference(self.measure(), times),
@@ -60,8 +61,7 @@ impl ReplayInput<'_> {
         if self.options.mode == ReplayMode::Fast { Measure::Busy } else { Measure::Waiting }
     }
 
-    /// The times that decide: all waiting, or the time with anything in flight if I/Os do not leave at their
-    /// recorded times.
+    /// The times that decide: the sum of all latencies, or busy time if I/Os do not leave at their recorded times.
     fn pair(&self, pass: &Pass<'_>) -> ReplayPair {
         match self.measure() {
             Measure::Busy => pass.replay_record.busy,
@@ -137,7 +137,7 @@ impl ReplayInput<'_> {
         mean(&saved).is_some_and(|saved| saved > -100.0 * MARGIN)
     }
 
-    /// The same replay with so many passes.
+    /// The same replay with this many passes.
     fn rerun(&self, passes: u32) -> Rerun {
         let again = ReplayOptions { passes, ..self.options.clone() };
         Rerun::new(self.evidence, &self.rerun_options(passes), Replay::new(again))

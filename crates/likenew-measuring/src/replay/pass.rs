@@ -1,4 +1,4 @@
-//! One replay of a trace, and what all of them come to: tables and charts.
+//! One replay of a trace, and the tables and charts of all replays.
 
 use likenew_core::findings::{Line, Row, Series, Shape};
 use likenew_core::segment::{Cell, ReplayPair, ReplayRecord, Segment, Stop, Windows};
@@ -52,7 +52,7 @@ impl Pass<'_> {
             .with("recorded_elapsed_ns", self.replay_record.recorded_elapsed.0)
     }
 
-    /// How late the I/Os left; `None` if they have no recorded time to keep.
+    /// How late the I/Os left; `None` if they had no recorded time to keep.
     pub(super) fn timing(&self, several: bool) -> Option<Row> {
         let ReplayRecord { lateness, lateness_ns_sum, throttled_ns_sum, .. } = self.replay_record;
         let held = || *throttled_ns_sum as f64 / *lateness_ns_sum as f64 * 100.0;
@@ -84,7 +84,7 @@ pub(super) struct Application {
     pub(super) bytes: u64,
     /// Sums over all of its I/Os with known latency on both sides.
     pub(super) waiting: ReplayPair,
-    /// The same over all of its I/Os, on this drive.
+    /// Sums over all of its I/Os on this drive.
     pub(super) waiting_here: u64,
     pub(super) busy: ReplayPair,
 }
@@ -199,8 +199,8 @@ const POINTS: usize = 240;
 /// Most applications drawn.
 const APPLICATIONS: usize = 12;
 
-/// Mean latency along the trace, on this drive and as recorded; all passes together. `None` of a trace within one window, whose
-/// single point shows nothing along the time.
+/// Mean latency along the trace, on this drive and as recorded; all passes together. `None` if the trace fits into
+/// one window, which would be a single point.
 pub(super) fn latency_series(passes: &[Pass<'_>]) -> Option<Series> {
     let mut here: Option<Windows> = None;
     for pass in passes {

@@ -64,7 +64,7 @@ pub(super) fn nothing_to_replay(trace: &str, reads_only: bool) -> String {
     format!("{trace} holds no {what}")
 }
 
-/// What decides: the sum of latencies or, if I/Os start as soon as possible, the time with any in flight.
+/// The time that is compared: the sum of latencies or, if I/Os start as soon as possible, busy time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Measure {
     Waiting,

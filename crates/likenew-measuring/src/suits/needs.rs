@@ -1,4 +1,4 @@
-//! What programs that wait for durable writes need of a drive, as their makers publish it.
+//! The figures that makers of databases and other programs publish for the durable writes that these need.
 
 use clap::ValueEnum;
 use likenew_core::units::Nanos;
@@ -28,14 +28,14 @@ pub enum Use {
     Kafka,
 }
 
-/// One figure that is published.
+/// A published figure that a drive must reach.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Need {
-    /// Commits of one writer a second, at least.
+    /// At least this many commits a second of one writer.
     CommitsPerS(f64),
-    /// 99 of 100 flushes take this long at most.
+    /// 99 of 100 flushes take at most this long.
     FlushP99(Nanos),
-    /// A write and its flush take this long in the mean, at most.
+    /// A write and its flush take at most this long on average.
     CommitMean(Nanos),
 }
 
@@ -52,7 +52,7 @@ impl Use {
         Self::Kafka,
     ];
 
-    /// What is published, and where; nothing where no figure is.
+    /// The published figures and their source; no figures if nothing is published.
     pub(super) fn needs(self) -> (&'static [Need], &'static str) {
         const ETCD: &str = "https://docs.okd.io/latest/etcd/etcd-practices.html";
         match self {

@@ -34,7 +34,7 @@ pub(super) fn writers(writers: u32) -> String {
 }
 
 impl Use {
-    /// The name of its answer.
+    /// The id of its answer.
     pub(super) fn answer_id(self) -> String {
         let typed = self.to_possible_value().expect("every use can be typed");
         format!("suits_{}", typed.get_name().replace('-', "_"))
@@ -80,7 +80,7 @@ pub(super) fn summary(commits: &Commits, judged: &[Judged<'_>]) -> String {
     }
 }
 
-/// Yes or no by the figure that is met least; a margin above 1 meets it.
+/// Yes or no, by the figure that is met least; a margin above 1 meets it.
 pub(super) fn verdict(judged: &Judged<'_>, is_asked: bool, commits: &Commits) -> Answer {
     let Judged { of: purpose, suits, margins, source } = judged;
     let (id, name) = (purpose.answer_id(), purpose.name());
@@ -127,14 +127,14 @@ pub(super) fn verdict(judged: &Judged<'_>, is_asked: bool, commits: &Commits) ->
 fn margin_words(margin: &Estimate) -> String {
     let value = Factor(margin.value);
     match margin.interval {
-        // The interval of a time may reach down to nothing.
+        // The interval of a time may reach 0, so that the margin has no upper end.
         Some(interval) if !interval.high.is_finite() => format!("{value} ({} or more)", Factor(interval.low)),
         Some(interval) => with_range(value, Factor(interval.low), Factor(interval.high)),
         None => value.to_string(),
     }
 }
 
-/// What a durable write waits for, by the means of writes and flushes in nanoseconds.
+/// What a durable write waits for, from the mean times of writes and flushes.
 pub(super) fn limit(write_ns: f64, flush_ns: f64) -> Answer {
     let text = format!("a write takes {}, its flush {}", Latency(write_ns), Latency(flush_ns));
     let answer = Answer::info("limit", "Time of a durable write", text);
@@ -148,7 +148,7 @@ pub(super) fn limit(write_ns: f64, flush_ns: f64) -> Answer {
 }
 
 pub(super) const COSTS_NOTHING: &str = "flush_costs_nothing";
-/// A drive with a volatile cache whose flush, in the median, is over at once.
+/// A flush of a drive with a volatile cache whose median is too short to be real.
 pub(super) fn costs_nothing(by: CommitBy, median: Nanos) -> Answer {
     let text = format!("a {} takes {median}, so nothing was written to the medium", by.wait());
     let answer = Answer::unknown(COSTS_NOTHING, "Durability", text);

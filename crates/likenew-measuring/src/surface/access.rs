@@ -21,11 +21,11 @@ use likenew_stats::uniform_band::{Band, uniform_band};
 use super::curve::Curve;
 use super::{SurfaceOptions, wording};
 
-/// Rank correlation below which distance explains no more than its square, 4%, of the order of latencies; our
-/// choice.
+/// Rank correlation below which distance does not matter: its square, 4%, is what it explains of the order of
+/// latencies. Chosen.
 const MATTERS: f64 = 0.2;
 
-/// The result of the probes.
+/// The results of the random accesses.
 pub(super) struct Access {
     pub(super) probes: Vec<AccessSample>,
     /// In nanoseconds.
@@ -36,7 +36,7 @@ pub(super) struct Access {
 }
 
 impl Access {
-    /// `small` is one block again and again, from the drive's cache. `None` if no probe succeeded.
+    /// `small`: one block again and again, from the drive's cache. `None` if no access succeeded.
     pub(super) fn new(probes: &Segment, small: Option<&Segment>, curve: &Curve<'_>, op: Mix) -> Option<Self> {
         let probes = ways(probes);
         let latencies: Vec<f64> = probes.iter().map(|probe| probe.latency_ns).collect();
@@ -52,7 +52,7 @@ impl Access {
         if access.is_disk() && !access.writes {
             let least = minimum(&latencies)?;
             let command = small.map(|small| small.latencies().quantile(0.5).0 as f64);
-            // A drive whose cache does not answer needs a revolution for each, which is no overhead.
+            // If the cache does not answer, each takes a revolution, which is no overhead of a command.
             let command = command.filter(|command| *command > 0.0 && *command < least);
             access.seek_profile = SeekProfile::fit(&access.probes, &Tracks::new(curve), command);
         }
@@ -71,7 +71,7 @@ impl Access {
         answers
     }
 
-    /// Whether enough probes took the same time, to the nanosecond, that there is no order in them.
+    /// Whether many accesses took the same time, to the nanosecond, so that ranking them means nothing.
     fn is_constant(&self) -> bool {
         let same = |pair: &[AccessSample]| pair[0].latency_ns == pair[1].latency_ns;
         self.probes.len() >= PAIRS_MIN && self.probes.windows(2).all(same)
@@ -116,13 +116,13 @@ impl Access {
     }
 }
 
-/// A row of the table of access; what was measured once, or is an extreme, has no interval.
+/// A row of the table of access; a value measured once, or an extreme, has no interval.
 fn metric(name: &str, unit: &str, value: f64, interval: Option<Interval>) -> Row {
     let columns = Row::new().with("metric", name).with("unit", unit);
     columns.with_estimate("value", Some(Estimate { value, interval }))
 }
 
-/// Each probe after the first, with its distance from the end of the one before it.
+/// Each random access after the first, with the end of the access before it.
 fn ways(segment: &Segment) -> Vec<AccessSample> {
     let pairs = segment.samples.windows(2).map(|pair| (&pair[0], &pair[1]));
     let ended = pairs.filter(|(_, probe)| probe.outcome == Outcome::Done);
@@ -136,7 +136,7 @@ fn ways(segment: &Segment) -> Vec<AccessSample> {
         .collect()
 }
 
-/// One I/O, and where the one before it ended.
+/// A random access, and where the one before it ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct AccessSample {
     /// The end of the I/O before it.
@@ -167,8 +167,8 @@ const MINUTE_NS: f64 = 60e9;
 
 /// The seek curve and the band above it.
 pub(super) struct SeekProfile {
-    /// Where the curve becomes linear, and its band: the narrowest first, then all that the probes do not
-    /// tell from it.
+    /// Where the curve becomes linear, and the band of that fit. The narrowest comes first, then all that the
+    /// accesses do not tell from it.
     fits: Vec<(f64, Band<3>)>,
     /// Time of a command without a seek, in nanoseconds, if known.
     command_ns: Option<f64>,
@@ -219,7 +219,7 @@ impl SeekProfile {
         (less(edge(&self.fits[0]).0), Interval { low: less(whole.low), high: less(whole.high) })
     }
 
-    /// Neither rotation nor seek times are known if something else causes the scatter.
+    /// The rows of rotation and seek times; none if something other than rotation may cause the scatter.
     pub(super) fn metrics(&self) -> Vec<Row> {
         let Some((turn, interval)) = self.revolution_ns() else { return Vec::new() };
         let mut metrics = Vec::new();
@@ -237,7 +237,7 @@ impl SeekProfile {
         metrics
     }
 
-    /// `more_accesses` decides it if something else than rotation causes the scatter.
+    /// The answer about rotation; `more_accesses` is advised if something else may cause the scatter.
     pub(super) fn answer(&self, more_accesses: &Action) -> Answer {
         let band = self.band();
         let Some((turn, interval)) = self.revolution_ns() else {
@@ -332,7 +332,7 @@ impl Tracks {
     }
 }
 
-/// Speed of a burst over that of the fastest point below which it came from the medium. Chosen.
+/// Ratio of a burst to the fastest point below which the burst came from the medium. Chosen.
 const CACHE_MIN: f64 = 1.1;
 
 /// Compared with the fastest point: a burst that is no faster than the medium had no help from a cache.

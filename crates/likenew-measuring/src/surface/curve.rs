@@ -48,7 +48,7 @@ const LOSS_LEAST: f64 = 0.2;
 /// Standard deviations from which a point is an outlier. Hampel's rule uses three; chosen: five, which leaves
 /// one point in a million of normal noise.
 const DEVIATIONS: f64 = 5.0;
-/// Of normal noise, the standard deviation over the median absolute deviation.
+/// Standard deviation over median absolute deviation, for normal noise.
 const NORMAL: f64 = 1.4826;
 /// A fit explains the curve if half of the points lie within this share of it. Chosen: twice the noise of a
 /// quiet drive.
@@ -90,7 +90,7 @@ impl<'a> Curve<'a> {
         self.points.iter().map(|point| point.segment.total().bytes).sum()
     }
 
-    /// What of the addresses was measured, in 0..1.
+    /// Share of the addresses that was measured, in 0..1.
     pub(super) fn share(&self) -> f64 {
         self.bytes() as f64 / self.span as f64
     }
@@ -99,8 +99,8 @@ impl<'a> Curve<'a> {
         self.points.iter().map(|point| point.bytes_per_s).collect()
     }
 
-    /// The mean speed. Its interval comes from the noise about the fit, not from the fit itself: the points are
-    /// evenly spaced, so every sample of them has the same part of it.
+    /// The mean speed. Its interval comes from the noise about the fit alone: points are evenly spaced, so the curve
+    /// itself adds no chance.
     pub(super) fn mean(&self) -> Option<Estimate> {
         let value = mean(&self.speeds())?;
         let noise: Vec<f64> = self.points.iter().map(|point| point.bytes_per_s - point.expected).collect();
@@ -130,10 +130,10 @@ impl<'a> Curve<'a> {
 
 /// Bytes a second while the queue was full; `None` if the segment failed.
 ///
-/// The first I/O includes the seek, and when it ends, the drive has done a part of the others in flight. So time is
-/// taken between two ends of I/Os with as many others in flight, of which the drive has done as much on average: from
-/// the first end to the last one before the queue begins to empty. Where there are too few for that, or too many to be
-/// samples, of which that part is small, it is taken to the end.
+/// The first I/O includes the seek, and by its end the drive has done a part of the others in flight. So the time
+/// runs from that end to the last end before the queue begins to empty, as the same number is in flight then. With
+/// too few I/Os for that, or with more than are kept as samples, of which that part is small, the time runs to the
+/// end.
 pub(super) fn transfer_rate(segment: &Segment) -> Option<f64> {
     let whole = segment.bytes_per_s()?;
     let mut samples: Vec<&Sample> = segment.samples.iter().collect();
@@ -168,7 +168,7 @@ fn expected_speeds(speeds: &[f64]) -> Option<Vec<f64>> {
     if fits && course.iter().all(|speed| *speed > 0.0) {
         return Some(course);
     }
-    // On the lower side of a step one side is faster, which is no reason to expect more.
+    // Next to a step, the side that is faster is no reason to expect more.
     let neighbors = |index: usize| {
         let before = &speeds[index.saturating_sub(NEIGHBORS)..index];
         let after = &speeds[index + 1..(index + 1 + NEIGHBORS).min(speeds.len())];
@@ -188,24 +188,23 @@ fn floor(shares: &[f64]) -> Option<f64> {
     Some((1.0 - LOSS_LEAST).min(1.0 - DEVIATIONS * noise))
 }
 
-/// Start and end are each one part in this many of the points.
+/// Start and end are each the number of points divided by this.
 const END_SHARE: usize = 10;
 /// Fewest points of an end.
 const END_MIN: usize = 3;
 /// Difference of both ends, as a share, up to which they are alike. Chosen.
 const ALIKE: f64 = 0.05;
-/// Change along a plateau, as a share, above which it is none if chance does not explain it. Chosen: less
-/// than half of `ALIKE`.
+/// Change along a plateau, as a share, above which it is no plateau if chance does not explain it. Chosen: less than
+/// half of `ALIKE`.
 const SLOPE_MOST: f64 = 0.02;
-/// Probability of such a change by chance, below which it counts. Chosen: low, because many plateaus are
-/// tested.
+/// Probability by chance below which such a change counts. Chosen: low, because many plateaus are tested.
 const SLOPE_SIGNIFICANCE: f64 = 0.001;
 
 /// Speed at the start and at the end, and the levels between, without slow regions.
 pub(super) struct Ends {
     first: Rate,
     last: Rate,
-    /// First over last.
+    /// First speed over last.
     ratio: Estimate,
     plateaus: Vec<Level>,
     /// The first address of each point used.

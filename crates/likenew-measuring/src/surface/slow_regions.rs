@@ -1,4 +1,4 @@
-//! Regions that are slower than their neighbors: whether they are slow every time, or were once.
+//! Finds regions that are slower than their neighbors, and tells slow every time from slow once.
 
 use std::ops::Range;
 
@@ -10,11 +10,11 @@ use likenew_core::segment::Segment;
 use super::curve::{Curve, Point, transfer_rate};
 use super::{Actions, Finding, NEARLY_ALL, SlowRegion, SurfaceOptions, wording};
 
-/// Most regions that are measured again: the worst ones.
+/// Most regions that are measured again, worst first.
 const SUSPECTS_MAX: usize = 32;
 /// Regions named in an answer; the table has all of them.
 const NAMED_MAX: usize = 3;
-/// If noise hides a loss of half of the speed, nothing can be said of regions. Chosen.
+/// If points are slow only below this share, noise hides a loss of half of the speed: regions stay open. Chosen.
 const FLOOR_LEAST: f64 = 0.5;
 /// Share of slow points above which the medium is hardly the cause. Chosen.
 const MANY: f64 = 0.1;
@@ -56,7 +56,7 @@ fn is_slow(curve: &Curve<'_>, expected: f64, segment: &Segment) -> bool {
 fn suspect(curve: &Curve<'_>, point: &Point<'_>, options: &SurfaceOptions) -> Suspect {
     let slow = point.segment.slowest.iter().filter(|sample| sample.latency() >= curve.latency_limit);
     let range = extent(slow).unwrap_or_else(|| point.range.clone());
-    // One block before it, because the first I/O of a measurement says nothing of speed.
+    // One block before it, because the first I/O of a measurement says nothing about speed.
     let start = range.start.saturating_sub(options.block).max(point.range.start);
     let retest = if point.range.end - point.range.start <= options.bytes {
         point.range.clone()
@@ -73,19 +73,19 @@ fn suspect(curve: &Curve<'_>, point: &Point<'_>, options: &SurfaceOptions) -> Su
     }
 }
 
-/// From the first of their addresses to the last.
+/// The range from their first address to their last.
 fn extent<'a>(samples: impl Iterator<Item = &'a Sample>) -> Option<Range<u64>> {
     samples
         .map(|sample| sample.offset..sample.offset + u64::from(sample.length))
         .reduce(|one, other| one.start.min(other.start)..one.end.max(other.end))
 }
 
-/// All of them, by address.
+/// All slow regions, by address.
 pub(super) struct SlowRegions {
     pub(super) places: Vec<SlowRegion>,
     floor: Option<f64>,
     points: usize,
-    /// What of the addresses was measured, in 0..1.
+    /// Share of the addresses that was measured, in 0..1.
     share: f64,
     /// The slowest point that is not a suspect, as a share of its expected speed.
     least: f64,

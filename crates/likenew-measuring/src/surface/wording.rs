@@ -29,7 +29,7 @@ pub(super) const DISTANCE_TITLE: &str = "Access time by distance";
 pub(super) const DISTANCE_AXIS: &str = "distance from the previous access";
 pub(super) const OFFSET_TITLE: &str = "Access time by address";
 
-/// The title of a chart along the addresses, of which only the first may have been measured.
+/// The title of a chart along the addresses; it names the first bytes if only these were measured.
 pub(super) fn by_address(title: &str, first: Option<Size>) -> String {
     first.map_or_else(|| title.to_owned(), |first| format!("{title}, first {first}"))
 }
@@ -188,8 +188,8 @@ pub(super) fn slow_once(regions: usize, first: &SlowRegion) -> Answer {
     )
 }
 
-/// `gaps`: of a run that left addresses out, its points and their share; `least`: the slowest point over its expected
-/// speed; `limit`: the share below which a point is slow.
+/// `gaps`: number of points and their share of the addresses, if some were left out; `least`: the slowest point over
+/// its expected speed; `limit`: the share below which a point is slow.
 pub(super) fn no_slow_region(gaps: Option<(usize, Share)>, least: Share, limit: Share) -> Answer {
     let answer = match gaps {
         Some((points, share)) => {
@@ -203,7 +203,7 @@ pub(super) fn no_slow_region(gaps: Option<(usize, Share)>, least: Share, limit: 
     ))
 }
 
-/// Where I/Os failed, which is said elsewhere.
+/// No slow region in a run in which I/Os failed, which another answer says.
 pub(super) fn no_slow_region_without_errors(limit: Share) -> Answer {
     Answer::good("slow_regions", "Slow regions", "none among the points that read without errors")
         .with_evidence(format!("A region counts as slow below {limit}."))
@@ -223,7 +223,7 @@ pub(super) fn more_points(again: &Rerun) -> Action {
     again.action("more_points", "Measure more points")
 }
 
-/// Of a run that measured less than a usual one, both of points and of accesses.
+/// For a run with fewer points and accesses than by default.
 pub(super) fn usual_measurement(again: &Rerun, points: u32, accesses: u32) -> Action {
     let (points, accesses) = (count(points.into(), "point"), Number(accesses.into()));
     again.action("more_points", &format!("Measure {points} and {accesses} accesses"))
@@ -248,7 +248,7 @@ pub(super) fn speed_falls(first: Rate, last: Rate, ratio: f64) -> Answer {
     Answer::info(ENDS_ID, ENDS, answer)
 }
 
-/// The same of a hard disk, which is built so.
+/// The same fall on a hard disk, which is normal.
 pub(super) fn disk_falls(first: Rate, last: Rate) -> Answer {
     let answer = format!("{} → {last}, normal for a hard disk", number_of(first));
     Answer::info(ENDS_ID, ENDS, answer)
@@ -259,7 +259,7 @@ pub(super) fn start_is_slower(first: Rate, last: Rate, ratio: f64) -> Answer {
     Answer::info(ENDS_ID, ENDS, answer)
 }
 
-/// Reads of a start at one level and of a rest at another, which has two causes; `share`: of the addresses.
+/// Reads of the start at one level and of the rest at another, which has two possible causes. `share`: of the start.
 pub(super) fn start_reads_slower(share: Share, first: Rate, last: Rate) -> Answer {
     let answer =
         format!("the first {share} reads at {first}, the rest at {last}: old data, or the rest is empty");
@@ -287,7 +287,7 @@ pub(super) const OLD_DATA_READS_SLOWLY: &str = "Flash reads data slowly that was
 pub(super) const EMPTY_END_LOOKS_FAST: &str =
     "Addresses that hold no data are answered without reading flash, so an empty end looks fast as well.";
 
-/// Reads old data and data that was just written; nothing of a plan that leaves its target open.
+/// Reads old data and data that was just written; `None` for a plan without a target.
 pub(super) fn check_old_data(plan: &Plan) -> Option<Action> {
     let line = command(&Plan { procedure: "check".into(), ..plan.clone() }, "--thorough")?;
     Some(Action::new("check", "Compare old data with data that was just written").command(line))
@@ -358,7 +358,7 @@ pub(super) fn rotation_is_open(kept: usize, accesses: usize, kurtosis: f64, widt
 pub(super) const SEEKS_INCLUDE_COMMAND: &str =
     "Seek times include command overhead, as the drive's cache did not answer.";
 
-/// `times`: over the fastest point.
+/// `times`: ratio to the fastest point.
 pub(super) fn burst(op: Mix, bytes: Size, rate: Rate, times: f64) -> Answer {
     let op = operation(op);
     let answer = format!("{rate} for the same {bytes} repeatedly, {} the fastest point", Factor(times));

@@ -1,4 +1,4 @@
-//! What the matrix shows: peaks, what queue depth and block size bring, ratios of cells, drift, and what was left out.
+//! Answers of sweep: peaks, what queue depth and block size bring, ratios of cells, drift, and what was left out.
 
 use likenew_core::findings::{Action, Answer, OverviewTable, Row};
 use likenew_core::io::{DataClass, Op};
@@ -15,7 +15,7 @@ use super::results::{Matrix, MeasuredCell};
 use super::wording::{self, ComparedSpeeds, Comparison, DepthSpeed, Dip, Drift, Peak, TableRow};
 use super::{Cell, DIFFERENCE, Form, LISTED_MAX};
 
-/// Where the cells of one operation are fastest, and where they have the most IOPS.
+/// The cells of one operation with the highest speed and with the most IOPS.
 fn peak_cells<'b, 'a>(
     cells: &[&'b MeasuredCell<'a>],
 ) -> Option<(&'b MeasuredCell<'a>, &'b MeasuredCell<'a>)> {
@@ -69,7 +69,7 @@ fn peak(op: Mix, cells: &[&MeasuredCell<'_>]) -> Option<Answer> {
     })
 }
 
-/// The number of cells that cannot be told from the fastest, and the cheapest of them.
+/// The number of cells that cannot be told from the fastest one, and the cheapest of them.
 fn as_fast(fastest: &MeasuredCell<'_>, cells: &[&MeasuredCell<'_>]) -> Option<String> {
     let is_other = |measured: &&&MeasuredCell<'_>| measured.cell != fastest.cell;
     let as_fast = |measured: &&&MeasuredCell<'_>| {
@@ -100,9 +100,9 @@ pub(super) fn overview_table(matrix: &Matrix<'_>) -> OverviewTable {
 /// The cells of one block, operation, pattern and class of data, shallowest first, and the gain by depth.
 struct Family<'b, 'a> {
     cells: Vec<&'b MeasuredCell<'a>>,
-    /// Index of the depth from which on more gains less than 5%.
+    /// Index of the depth above which more depth gains less than 5%.
     sufficient_depth: usize,
-    /// The first that may be it, and the first that certainly is.
+    /// The first index that may be it, and the first that certainly is.
     range: (usize, usize),
     /// Whether any depth is faster than the shallowest.
     gains: Verdict,
@@ -115,7 +115,7 @@ impl<'b, 'a> Family<'b, 'a> {
             return None;
         }
         let bound = 1.0 + DIFFERENCE;
-        // To claim that one of several is faster takes all comparisons together at 95% (Bonferroni); that
+        // The claim that one of several is faster takes all comparisons together at 95% (Bonferroni); the claim that
         // none is takes each alone.
         let together = 1.0 - (1.0 - CONFIDENCE_95) / (cells.len() - 1) as f64;
         let (count, last) = (cells.len(), cells.len() - 1);
@@ -376,7 +376,7 @@ pub(super) fn growth(matrix: &Matrix<'_>, more_passes: &Action) -> Option<Answer
         return Some(wording::larger_blocks_never_slower(comparisons));
     }
     let answer = wording::larger_blocks_are_open(unsure.len(), comparisons);
-    // Of those that look no slower, one is enough to name.
+    // One example is enough of those that look no slower.
     let slower = unsure.iter().filter(|dip| dip.ratio.value < 1.0 - DIFFERENCE).count();
     let named = unsure[..slower.max(1)].iter().map(wording::dip).collect();
     Some(with_listed(answer, named).action(more_passes.clone()))
@@ -390,8 +390,8 @@ fn by_depth<'b, 'a>(group: &[&'b MeasuredCell<'a>]) -> Vec<Vec<&'b MeasuredCell<
     lines.map(<[_]>::to_vec).collect()
 }
 
-/// The blocks of a line that are, or may be, slower than a smaller one. To claim that one is slower takes all
-/// `comparisons` together at 95% (Bonferroni); that none is takes each of them alone.
+/// The blocks of a line that are, or may be, slower than a smaller one. The claim that one is takes all `comparisons`
+/// together at 95% (Bonferroni); the claim that none is takes each alone.
 fn dips(line: &[&MeasuredCell<'_>], comparisons: usize) -> Vec<Dip> {
     let together = 1.0 - (1.0 - CONFIDENCE_95) / comparisons as f64;
     let bound = 1.0 - DIFFERENCE;
@@ -418,7 +418,7 @@ fn dips(line: &[&MeasuredCell<'_>], comparisons: usize) -> Vec<Dip> {
     dips
 }
 
-/// Two cells that differ in one thing.
+/// Two cells that differ in one parameter.
 struct Pair<'b, 'a> {
     numerator: &'b MeasuredCell<'a>,
     denominator: &'b MeasuredCell<'a>,
@@ -430,7 +430,7 @@ struct Pair<'b, 'a> {
 const WRITES: Mix = Mix::Only(Op::Write);
 const READS: Mix = Mix::Only(Op::Read);
 
-/// Every cell for which `change` names another measured one, over that one.
+/// Ratios of every cell to the one that `change` names for it, if both were measured.
 fn pairs<'b, 'a>(
     matrix: &'b Matrix<'a>,
     change: impl Fn(Cell) -> Option<(Cell, String)>,
@@ -491,8 +491,8 @@ pub(super) fn ratio_rows(matrix: &Matrix<'_>) -> Vec<Row> {
     pairs.into_iter().flatten().map(row).collect()
 }
 
-/// The first comparisons to look at: small random I/O at QD1 against sequential; writes against reads, for
-/// the largest sequential and the smallest random I/O; compressible against incompressible data.
+/// The most important comparisons: small random I/O at QD1 against sequential; writes against reads, for the largest
+/// sequential and the smallest random I/O; compressible against incompressible data.
 pub(super) fn comparisons(matrix: &Matrix<'_>, more_passes: &Action) -> Vec<Answer> {
     let hardest = matrix.hardest();
     let mut answers = Vec::new();
@@ -550,7 +550,7 @@ fn compare(
     if is_decided { answer } else { answer.action(more_passes.clone()) }
 }
 
-/// Fewer cells than this show little of all of them.
+/// Fewest cells that say something about the whole drive.
 const DRIFT_CELLS_MIN: usize = 4;
 
 impl Drift {
@@ -635,7 +635,7 @@ fn half_width(measured_cell: &MeasuredCell<'_>) -> f64 {
     }
 }
 
-/// What this drive cannot do, and what the run did not reach of the `wanted` cells.
+/// The answer about cells that this drive cannot do, and about `wanted` cells that the run did not reach.
 pub(super) fn complete(matrix: &Matrix<'_>, wanted: usize, skips: &[String]) -> Option<Answer> {
     let done = matrix.cells.iter().filter(|measured| measured.passes.segments.len() >= matrix.passes).count();
     if skips.is_empty() && done == wanted {

@@ -1,4 +1,4 @@
-//! The measurements of each cell, the matrix of them, and its charts.
+//! The results of a sweep: each cell with its passes, the matrix of all cells, and its charts.
 
 use std::collections::BTreeSet;
 
@@ -32,7 +32,7 @@ pub(super) struct MeasuredCell<'a> {
     pub(super) passes: Passes<'a>,
     /// Mean of the passes, in bytes a second.
     pub(super) rate: Estimate,
-    /// The passes without what all cells of their operation share in each round.
+    /// The passes without the effect that a round has on all cells of the operation.
     without_round_effect: Vec<f64>,
     /// The precision reached, if one was asked for.
     pub(super) precision: Option<Precision>,
@@ -73,7 +73,7 @@ impl<'a> Matrix<'a> {
         distinct(self.cells.iter().map(|measured| measured.cell.data))
     }
 
-    /// The least compressible class of data, which all answers are about that do not compare classes.
+    /// The least compressible class of data. Answers are about it unless they compare classes.
     pub(super) fn hardest(&self) -> DataClass {
         let classes = self.data().into_iter();
         classes
@@ -159,7 +159,7 @@ impl<'a> MeasuredCell<'a> {
         longest.sum::<u64>() as f64 / self.passes.elapsed().0.max(1) as f64
     }
 
-    /// The first columns of every row; of a row about several depths without one.
+    /// The first columns of every row; `None` as the depth for a row about several.
     pub(super) fn columns(&self, depth: Option<u32>) -> Row {
         let Cell { form: Form { pattern, block, .. }, op, data } = self.cell;
         Row::new()
@@ -209,12 +209,11 @@ impl<'a> MeasuredCell<'a> {
     }
 }
 
-/// With fewer cells the effect of a round cannot be told from theirs.
+/// Fewest cells that tell the effect of a round from the scatter of the cells.
 const CELLS_MIN: usize = 4;
 
-/// The passes of each cell, by round, without the effect of the rounds; the mean of each cell stays. The
-/// passes are returned unchanged if rounds are incomplete, if there are too few cells, or if one moved
-/// nothing.
+/// The passes of each cell without the effect of the rounds; the mean of each cell stays. Passes are unchanged if
+/// rounds are incomplete, if there are too few cells, or if one moved nothing.
 pub(super) fn without_rounds(cells: &[&[f64]]) -> Vec<Vec<f64>> {
     let as_they_are = || cells.iter().map(|passes| passes.to_vec()).collect();
     let rounds = cells.first().map_or(0, |passes| passes.len());
@@ -254,8 +253,8 @@ fn average(values: &[f64]) -> f64 {
     mean(values).expect("a cell has passes")
 }
 
-/// More groups than this are drawn once each, and more than twice as many only the first: the matrix has
-/// every number.
+/// With more groups than this, each has one chart; with more than twice as many, only the first have one. The table
+/// has every number.
 const GROUPS_MAX: usize = 4;
 /// More lines than this cannot be told apart.
 const LINES_MAX: usize = 5;
@@ -303,7 +302,7 @@ fn depths(group: &Group<'_, '_>) -> Vec<u32> {
     sorted(group, |form| form.depth)
 }
 
-/// Each of the values once, the smallest first.
+/// The values without repeats, smallest first.
 fn sorted(group: &Group<'_, '_>, value: fn(Form) -> u32) -> Vec<u32> {
     group.iter().map(|measured| value(measured.cell.form)).collect::<BTreeSet<u32>>().into_iter().collect()
 }
@@ -348,7 +347,7 @@ fn over_block(group: &Group<'_, '_>, title: String, y: Axis, line: impl Fn(u32) 
         .then(|| Series::new(title, Shape::Line, x, y).lines(spread(&depths(group)).into_iter().map(line)))
 }
 
-/// The first, the last, and some evenly between.
+/// The first depth, the last, and some evenly between.
 fn spread(depths: &[u32]) -> Vec<u32> {
     let (count, last) = (depths.len().min(LINES_MAX), depths.len() - 1);
     (0..count).map(|at| depths[at * last / (count - 1).max(1)]).collect()

@@ -128,7 +128,7 @@ impl Options for SweepOptions {
 }
 
 impl SweepOptions {
-    /// The same without repeated values in lists, such as from overlapping ranges.
+    /// Checks the options and removes repeated values from lists, such as those of overlapping ranges.
     ///
     /// # Errors
     /// A sentence that names the option and what it may be.
@@ -234,14 +234,14 @@ pub enum Preset {
     /// Both patterns, reads and writes, five blocks, three depths.
     #[default]
     Default,
-    /// The same in a quarter of a minute: three blocks, two depths.
+    /// Both patterns, reads and writes, in a quarter of a minute: three blocks, two depths.
     Quick,
     /// As ATTO Disk Benchmark: sequential, 512 B to 64 MiB, depth 4, over 256 MiB of data that compresses well.
     Atto,
     /// Like the access specifications that come with Iometer: 512 B to 32 KiB, reads and writes in quarters,
     /// at some queue depths.
     Iometer,
-    /// Every power of two from 512 B to 16 MiB at every one from depth 1 to 256.
+    /// Every power of two from 512 B to 16 MiB, at every depth that is a power of two up to 256.
     Full,
 }
 
@@ -254,7 +254,7 @@ impl FromStr for Preset {
 }
 
 impl Preset {
-    /// All of them with their names on the command line.
+    /// All presets with their names on the command line.
     pub const ALL: [(&'static str, Self); 5] = [
         ("default", Self::Default),
         ("quick", Self::Quick),
@@ -263,7 +263,7 @@ impl Preset {
         ("full", Self::Full),
     ];
 
-    /// Its settings.
+    /// Its options.
     pub fn options(self) -> SweepOptions {
         let defaults = SweepOptions::default();
         let (reads, writes) = (Mix::Only(Op::Read), Mix::Only(Op::Write));

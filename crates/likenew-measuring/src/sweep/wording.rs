@@ -123,7 +123,7 @@ pub(super) fn data_name(data: DataClass) -> String {
     }
 }
 
-/// What would decide what the passes leave open.
+/// The action that decides what the passes leave open.
 pub(super) fn more_passes(again: &Rerun) -> Action {
     again.action("more_passes", "Narrow the intervals with more passes")
 }
@@ -138,7 +138,7 @@ fn queue_depths(depths: &[u32]) -> String {
 pub(super) struct Peak {
     pub(super) op: Mix,
     pub(super) rate: Rate,
-    /// Of the rate; `None` of a single pass.
+    /// Interval of the rate; `None` for a single pass.
     pub(super) interval: Option<Interval>,
     pub(super) fastest: Form,
     pub(super) iops: Iops,
@@ -156,8 +156,7 @@ pub(super) fn summary(peaks: &[Peak]) -> String {
     format!("{}.", capitalize(&peaks.join("; ")))
 }
 
-/// `peak read 280 MB/s (1 MiB random, QD32) and 50,000 IOPS (4 KiB, QD32)`: each number with the place that it was
-/// reached at.
+/// `peak read 280 MB/s (1 MiB random, QD32) and 50,000 IOPS (4 KiB, QD32)`: each number with where it was reached.
 fn peak_summary(peak: &Peak) -> String {
     let Peak { op, fastest, iops, busiest, .. } = *peak;
     let (op, rate) = (operation(op), peak_rate(peak));
@@ -167,7 +166,7 @@ fn peak_summary(peak: &Peak) -> String {
     format!("peak {op} {rate} ({}) and {iops} ({}, QD{})", place(fastest), block(busiest), busiest.depth)
 }
 
-/// `33.7 MB/s (24.1–43.3)`, and without the range where it is narrower than what matters.
+/// `33.7 MB/s (24.1–43.3)`; without the range if it is narrower than what matters.
 fn peak_rate(peak: &Peak) -> String {
     let half = peak.interval.map_or(0.0, |interval| (interval.high - interval.low) / 2.0);
     match peak.interval {
@@ -258,13 +257,13 @@ pub(super) fn dip(dip: &Dip) -> String {
 pub(super) struct DepthSpeed {
     pub(super) depth: u32,
     pub(super) iops: f64,
-    /// Over the shallowest.
+    /// Ratio to the shallowest.
     pub(super) ratio: Option<f64>,
 }
 
 pub(super) fn depth_helps(form: Form, op: Mix, shallow: DepthSpeed, enough: DepthSpeed) -> Answer {
     let (from, to) = (Iops(shallow.iops), Iops(enough.iops));
-    // The maps beside it show MB/s.
+    // The charts beside it show MB/s.
     let [slow, fast] = [shallow, enough].map(|speed| Rate(speed.iops * form.block as f64));
     let factor = Factor(enough.ratio.unwrap_or(enough.iops / shallow.iops));
     let depth = enough.depth;
@@ -301,7 +300,7 @@ pub(super) fn depth_is_open(form: Form, op: Mix, shallow: DepthSpeed, deep: Dept
     Answer::unknown(depth_id(op), depth_question(op), answer)
 }
 
-/// Of one pass nothing says how much IOPS vary.
+/// A single pass does not show how much IOPS vary.
 pub(super) fn depth_in_one_pass(form: Form, op: Mix, shallow: DepthSpeed, deep: DepthSpeed) -> Answer {
     let answer = format!(
         "{}: {} at QD{}, {} at QD{} ({}) in a single pass",

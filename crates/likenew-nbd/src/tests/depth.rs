@@ -1,4 +1,4 @@
-//! Time: the depth of clients is the depth of the drive, answers come in the drive's order, and never early.
+//! Timing: the drive sees the clients' queue depth, and answers come in the drive's order, never early.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -11,7 +11,7 @@ use crate::protocol::command as c;
 use crate::server::{self, Clock, Server, Service};
 use crate::store::Pages;
 
-/// Requests that this many a client has under way come to in so much of the wall's time.
+/// Replies within `span` of wall time, for this many connections with this queue depth each.
 fn stats(rig: &mut Rig, depth: usize, connections: usize, span: Nanos) -> u64 {
     let mut clients: Vec<_> = (0..connections).map(|_| rig.client(true)).collect();
     let mut at: VecDeque<u64> = (0..CAPACITY as u64).step_by(4096).collect();
@@ -23,14 +23,14 @@ fn stats(rig: &mut Rig, depth: usize, connections: usize, span: Nanos) -> u64 {
     while rig.hand.now() < begun + span {
         rig.poll();
         for client in &mut clients {
-            // The drive is empty, so each answer is one chunk of 32 bytes.
+            // The store is empty, so each answer is one chunk of 32 bytes.
             for _ in 0..client.received().len() / 32 {
                 replies += 1;
                 at.rotate_left(7);
                 client.ask(c::READ, 0, at[0], 4096, &[]);
             }
         }
-        // What was asked for now leaves now.
+        // Submits the new requests now.
         rig.poll();
         rig.hand.set(rig.server.wake_at());
     }
@@ -62,7 +62,7 @@ fn time_runs_as_fast_as_is_reported() {
 
 #[test]
 fn answers_come_in_the_order_of_the_drive_and_not_early() {
-    // One piece of work on each of two servers: what is long is in 1 MiB pieces, so a short one overtakes it.
+    // Two I/Os can be in service at once. A long request is split into 1 MiB pieces, so a short one overtakes it.
     let export = crate::Export { capacity: 8 << 20, ..export() };
     let mut rig = Rig::of(Memory::new(8 << 20, SERVICE, 2), export, Some(Box::new(Pages::new(0))));
     let mut client = rig.client(true);
@@ -93,7 +93,7 @@ fn idle_time_is_the_drives_own_and_lag_is_reported() {
     assert_eq!(rig.server.drive_now(), Nanos::from_secs(600));
     client.ask(c::READ, 0, 0, 512, &[]);
     rig.poll();
-    // Nobody looks for 5 ms after it was due.
+    // The server is polled 5 ms late.
     rig.hand.set(rig.hand.now() + SERVICE + Nanos::from_millis(5));
     rig.answer(&client);
     let lag = rig.server.stats().lag;
@@ -115,7 +115,7 @@ fn more_than_the_drive_takes_at_once_waits_in_order() {
     assert_eq!(rig.server.stats().depth_max, 1024);
 }
 
-/// A wall clock that goes on by a step whenever it is read, as while a drive is simulated slowly.
+/// A wall clock that advances whenever it is read, as while a drive is simulated slowly.
 struct Slow(Cell<Nanos>);
 
 impl Clock for Slow {
@@ -131,7 +131,7 @@ fn a_drive_that_is_simulated_too_slowly_keeps_nobody_waiting() {
     let lane = server::lane(Box::leak(Box::new(drive(1)))).unwrap();
     let mut server = Server::<ServerEnd, Slow>::new(lane, service, Slow(Cell::default()));
     server.poll(&[]).unwrap();
-    // Some 40 ms of the wall's time are 40 s of the drive's, of which 100 ms of simulation are three.
+    // About 40 ms of wall time are 40 s of the drive's. In 100 ms, the simulation gets three seconds far.
     assert_eq!(server.drive_now(), Nanos::from_secs(3));
     server.poll(&[]).unwrap();
     assert_eq!(server.drive_now(), Nanos::from_secs(6), "the next turn goes on with it");

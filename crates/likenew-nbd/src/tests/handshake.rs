@@ -1,4 +1,4 @@
-//! Every option, and clients that do not keep to the protocol.
+//! Tests every option, and clients that break the protocol.
 
 use likenew_core::units::Nanos;
 
@@ -109,7 +109,7 @@ fn lists_and_contexts_name_what_there_is() {
         let expected = if is_there { vec![rep::META_CONTEXT, rep::ACK] } else { vec![rep::ACK] };
         assert_eq!(kinds(&replies), expected, "{queries:?}");
     }
-    // A set takes whole names alone.
+    // Unlike a list, a set takes only whole names.
     let replies =
         replies_to(&mut rig, &client, option::SET_META_CONTEXT, &shapes::contexts("twin", &["base:"]));
     assert_eq!(kinds(&replies), [rep::ACK]);

@@ -1,8 +1,7 @@
-//! Sessions that are valid but for some of their bytes: no panic, no hang, and nothing written that no valid
-//! request has covered.
+//! Mutates valid sessions: the server must not panic or hang, and must write nothing that no valid request covers.
 //!
-//! A second reading of the protocol, as plain as can be and written for this test alone, says what each
-//! session may have written; after every session all of the store is held against it.
+//! A second, deliberately simple reader of the protocol computes what each session may have written. After every
+//! session the whole store is compared with it.
 
 use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -15,12 +14,12 @@ use crate::store::{Pages, Store};
 use likenew_core::units::Nanos;
 use std::sync::{Arc, Mutex};
 
-/// Bytes of the export.
+/// Capacity of the export in bytes.
 const SPAN: u64 = 64 << 10;
-/// Mutated messages that servers have to have read.
+/// Mutated messages that the servers must have read.
 const MESSAGES: u64 = 100_000;
 
-/// A store that the test can look into while a server has it.
+/// A store that the test can read while a server owns it.
 #[derive(Clone)]
 struct Shared(Arc<Mutex<Pages>>);
 
@@ -97,9 +96,9 @@ fn request(cookie: u64, random: &mut Xoshiro256PlusPlus) -> Vec<u8> {
     message
 }
 
-/// Changes a message in one of the ways in which programs and wires go wrong.
+/// Mutates a message as programs and wires do.
 fn mutate(message: &mut Vec<u8>, random: &mut Xoshiro256PlusPlus) {
-    // The fields that decide most are hit more often than chance would have it.
+    // Header fields matter most, so they are hit more often.
     let at = if random.random_bool(0.7) {
         random.random_range(0..message.len().min(28))
     } else {
@@ -112,7 +111,7 @@ fn mutate(message: &mut Vec<u8>, random: &mut Xoshiro256PlusPlus) {
         7 => message.truncate(at),
         8 => drop(message.splice(at..at, (0..random.random_range(1..40)).map(|_| 0u8).collect::<Vec<u8>>())),
         _ => {
-            // A field that is as far off as can be, the magic kept.
+            // Sets a field to an extreme value, and keeps the magic number.
             let field = [4..6, 6..8, 16..24, 24..28][random.random_range(0..4)].clone();
             if message.len() >= 28 {
                 message[field].iter_mut().for_each(|byte| *byte = random.random());
@@ -121,7 +120,7 @@ fn mutate(message: &mut Vec<u8>, random: &mut Xoshiro256PlusPlus) {
     }
 }
 
-/// What the bytes of one connection may do to an array, by the letter of doc/proto.md: the second reading.
+/// The second reader: applies the bytes of one connection to an array, by the letter of doc/proto.md.
 struct Reader<'b> {
     bytes: &'b [u8],
     at: usize,
@@ -138,7 +137,7 @@ impl<'b> Reader<'b> {
         Some(self.take(count)?.iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte)))
     }
 
-    /// Goes through the handshake; whether structured replies were agreed on, once requests follow.
+    /// Reads the handshake. Returns whether structured replies were negotiated, if requests follow.
     fn haggle(&mut self) -> Option<bool> {
         if self.number(4)? > 3 {
             return None;
@@ -163,7 +162,7 @@ impl<'b> Reader<'b> {
         }
     }
 
-    /// Does one request to the array.
+    /// Applies one request to the array.
     fn request(&mut self, structured: bool, array: &mut [u8]) -> Option<()> {
         if self.number(4)? != u64::from(REQUEST_MAGIC) {
             return None;
@@ -194,7 +193,7 @@ impl<'b> Reader<'b> {
     }
 }
 
-/// Whether the data of GO is whole and names the export.
+/// Whether the data of GO is complete and names the export.
 fn is_go(data: &[u8]) -> bool {
     let mut reader = Reader { bytes: data, at: 0 };
     let mut read = || {
@@ -207,7 +206,7 @@ fn is_go(data: &[u8]) -> bool {
     read().is_some_and(|(name, is_whole)| is_whole && (name.is_empty() || name == b"twin"))
 }
 
-/// Feeds the bytes of one connection in pieces, lets everything end, and says how many bytes the server has read.
+/// Sends the bytes of one connection in pieces and waits for the end. Returns how many bytes the server read.
 fn feed(rig: &mut Rig, bytes: &[u8], random: &mut Xoshiro256PlusPlus) -> usize {
     let client = rig.connect();
     let mut fed = 0;
@@ -218,7 +217,7 @@ fn feed(rig: &mut Rig, bytes: &[u8], random: &mut Xoshiro256PlusPlus) -> usize {
         rig.pass(Nanos(random.random_range(0..2 * SERVICE.0)));
     }
     client.leave();
-    // 1024 I/Os of one client, one after the other, and whatever waits for its time.
+    // Enough for 1024 I/Os one after the other, and for all timeouts.
     rig.pass(Nanos(4000 * SERVICE.0));
     assert!(client.was_left(), "everybody who leaves is let go");
     let message = client.received();
@@ -239,7 +238,7 @@ fn a_hundred_thousand_mutated_messages_write_nothing_wrong() {
             let mut bytes = Vec::new();
             let mut ends: Vec<usize> = Vec::new();
             for (index, mut message) in session(random).into_iter().enumerate() {
-                // Handshakes are left whole often enough that requests are reached.
+                // Most handshake messages stay valid, so that requests are reached.
                 if random.random_bool(if index < 4 { 0.1 } else { 0.5 }) {
                     mutate(&mut message, random);
                     ends.push(bytes.len() + message.len());
@@ -268,7 +267,7 @@ fn a_hundred_thousand_mutated_messages_write_nothing_wrong() {
         dropped += rig.server.stats().dropped;
     }
     assert!(mutated >= MESSAGES);
-    // The mutations reach everything that they are meant to reach.
+    // The mutations must reach all parts that they are meant for.
     assert!(
         changed > 500 && survived > 10 && refused > 5_000 && dropped > 500,
         "{changed} {survived} {refused} {dropped}"

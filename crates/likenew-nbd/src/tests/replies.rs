@@ -1,4 +1,4 @@
-//! What a server says, read as a strict client would.
+//! Reads a server's replies as a strict client would.
 
 use crate::protocol::{CHUNK_MAGIC, OPTION_REPLY_MAGIC, SIMPLE_REPLY_MAGIC};
 
@@ -14,7 +14,7 @@ fn u64_at(bytes: &[u8], at: usize) -> u64 {
     u64::from_be_bytes(bytes[at..at + 8].try_into().unwrap())
 }
 
-/// The answer to an option.
+/// A reply to an option.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct OptionReply {
     pub(super) option: u32,
@@ -23,7 +23,7 @@ pub(super) struct OptionReply {
 }
 
 impl OptionReply {
-    /// Everything is whole answers.
+    /// Parses complete replies and nothing else.
     #[track_caller]
     pub(super) fn all(mut bytes: &[u8]) -> Vec<Self> {
         let mut replies = Vec::new();
@@ -38,30 +38,30 @@ impl OptionReply {
     }
 }
 
-/// The whole answer to a request.
+/// A complete reply to a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Reply {
     pub(super) cookie: u64,
-    /// 0 without an error.
+    /// Error number; 0 without an error.
     pub(super) errno: u32,
-    /// What the error says, and where.
+    /// The error's message and address.
     pub(super) message: String,
     pub(super) at: Option<u64>,
-    /// What was read, holes filled in.
+    /// Data of a read, with holes as zeros.
     pub(super) data: Vec<u8>,
-    /// Kinds of its chunks, in order.
+    /// Types of the chunks, in order.
     pub(super) chunks: Vec<u16>,
-    /// Length and flags.
+    /// Lengths and flags.
     pub(super) extents: Vec<(u32, u32)>,
 }
 
-/// Bytes with their address.
+/// An address and the bytes there.
 type Part = (u64, Vec<u8>);
 
-/// Collects answers as they come.
+/// Collects replies as their bytes arrive.
 pub(super) struct Inbound {
     structured: bool,
-    /// What a simple answer to a read brings, by cookie, since it does not say that itself.
+    /// Lengths of reads by cookie, since a simple reply does not contain its length.
     pub(super) reads: std::collections::HashMap<u64, usize>,
     bytes: Vec<u8>,
     open: Vec<(Reply, Vec<Part>)>,
@@ -79,8 +79,7 @@ impl Inbound {
         }
     }
 
-    /// Takes bytes in and reads what is whole. A simple answer has as much data as `reads` says; where that
-    /// is not said, all that has come.
+    /// Adds bytes and parses complete replies. A simple reply has as much data as `reads` says, or else none.
     #[track_caller]
     pub(super) fn push(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);

@@ -1,4 +1,4 @@
-//! A server with a drive in memory, a clock that is moved by hand, and clients at the other end of byte queues.
+//! A server with a drive in memory, a clock set by hand, and clients behind byte queues.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
@@ -18,10 +18,10 @@ use crate::server::{self, Server, Service};
 use crate::store::{Pages, Store};
 
 pub(super) const CAPACITY: usize = 1 << 20;
-/// What the drive takes for each I/O.
+/// The drive's service time of an I/O.
 pub(super) const SERVICE: Nanos = Nanos::from_micros(100);
 
-/// A clock that tests move.
+/// A clock that tests set.
 #[derive(Clone, Default)]
 pub(super) struct Hand(Rc<Cell<Nanos>>);
 
@@ -44,7 +44,7 @@ struct Queues {
     to_client: VecDeque<u8>,
     client_has_gone: bool,
     server_has_gone: bool,
-    /// How much the client lets lie without taking it.
+    /// Bytes that may wait for the client before the server's writes block.
     room: Option<usize>,
 }
 
@@ -84,7 +84,7 @@ impl Drop for ServerEnd {
     }
 }
 
-/// A client.
+/// The client's end of a connection.
 pub(super) struct Client {
     queues: Rc<RefCell<Queues>>,
     pub(super) structured: bool,
@@ -98,7 +98,7 @@ impl Client {
         self.queues.borrow_mut().to_server.extend(bytes);
     }
 
-    /// Everything that has come and was not taken.
+    /// Takes all bytes that have arrived.
     pub(super) fn received(&self) -> Vec<u8> {
         std::mem::take(&mut self.queues.borrow_mut().to_client).into()
     }
@@ -123,7 +123,7 @@ impl Client {
         self.queues.borrow().server_has_gone
     }
 
-    /// Asks for the same read so many times at once.
+    /// Sends the same read `count` times.
     pub(super) fn ask_often(&mut self, count: usize, offset: u64, length: u32) {
         for _ in 0..count {
             self.ask(command::READ, 0, offset, length, &[]);
@@ -142,7 +142,7 @@ impl Client {
     }
 }
 
-/// A server with its drive, which lives as long as the test.
+/// A server and its drive.
 pub(super) struct Rig {
     pub(super) server: Server<'static, ServerEnd, Hand>,
     pub(super) hand: Hand,
@@ -175,7 +175,7 @@ impl Rig {
 
     pub(super) fn with(drive: Memory, service: Service) -> Self {
         let hand = Hand::default();
-        // A test's drive is small and few: it is never given back.
+        // The drive is leaked, which a test can afford.
         let lane = server::lane(Box::leak(Box::new(drive))).unwrap();
         Self { server: Server::new(lane, service, hand.clone()), hand }
     }
@@ -187,7 +187,7 @@ impl Rig {
         Client { queues, structured: false, cookie: 0, reads: HashMap::new() }
     }
 
-    /// A client that may ask.
+    /// A client that has selected the export.
     pub(super) fn client(&mut self, structured: bool) -> Client {
         let mut client = self.connect();
         client.send(&shapes::flags(3));
@@ -206,7 +206,7 @@ impl Rig {
         client
     }
 
-    /// One turn at the clock's time, in which everybody is heard.
+    /// Does one turn that reads from all clients.
     pub(super) fn poll(&mut self) {
         let everybody: Vec<u64> = self
             .server
@@ -217,7 +217,7 @@ impl Rig {
         self.server.poll(&everybody).unwrap();
     }
 
-    /// Lets so much time pass, turn by turn.
+    /// Lets this much time pass, turn by turn.
     pub(super) fn pass(&mut self, span: Nanos) {
         let until = self.hand.now() + span;
         self.poll();
@@ -228,7 +228,7 @@ impl Rig {
         }
     }
 
-    /// Lets time pass until this client has an answer to each of these requests, in order of arrival.
+    /// Lets time pass until this client has `count` replies; returns them in the order of arrival.
     #[track_caller]
     pub(super) fn answers(&mut self, client: &Client, count: usize) -> Vec<Reply> {
         let mut inbound = Inbound::new(client.structured);

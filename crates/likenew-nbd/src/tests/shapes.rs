@@ -1,4 +1,4 @@
-//! Messages as clients send them.
+//! Builds messages as clients send them.
 
 use crate::protocol::{OPTION_MAGIC, REQUEST_MAGIC};
 use crate::request::Header;

@@ -1,4 +1,4 @@
-//! Every command, every refusal, and what clients that keep to nothing come to.
+//! Tests every command, every refusal, and clients that break the rules.
 
 use likenew_core::io::{Durability, Op};
 use likenew_core::memory::Memory;
@@ -25,7 +25,7 @@ fn bytes(length: usize, value: u8) -> Vec<u8> {
     vec![value; length]
 }
 
-/// Asks, and lets time pass until the answer is there.
+/// Sends a request and waits for its reply.
 #[track_caller]
 fn ask(
     rig: &mut Rig,
@@ -58,7 +58,7 @@ fn what_is_written_is_read_and_what_never_was_is_a_hole() {
         let expected =
             [bytes(4096, 0), bytes(4096, 7), bytes(8192, 0), bytes(512, 9), bytes(3584, 0)].concat();
         assert!(reply.data == expected);
-        // Hole, data, hole, data: pages are held whole.
+        // Hole, data, hole, data: the store keeps whole pages.
         assert_eq!(reply.chunks, if structured { vec![2, 1, 2, 1] } else { vec![] });
     }
 }
@@ -90,7 +90,7 @@ fn trim_and_zeroes_make_zeros_and_holes() {
         let data = ask(&mut rig, &mut client, c::READ, 0, 0, 65536, &[]).data;
         assert!(data == [bytes(512, 7), bytes(32768, 0), bytes(65536 - 33280, 7)].concat(), "{kind} {flags}");
         let extents = ask(&mut rig, &mut client, c::BLOCK_STATUS, 0, 0, 65536, &[]).extents;
-        // The ends lie within pages that hold something.
+        // Both ends lie in pages with data.
         assert_eq!(extents, [(4096, 0), (28672, 3), (32768, 0)]);
     }
     let hold = ask(&mut rig, &mut client, c::WRITE_ZEROES, f::FAST_ZERO | f::NO_HOLE, 0, 512, &[]);
@@ -144,9 +144,9 @@ fn a_write_with_fua_is_durable_by_itself_and_a_trim_is_flushed() {
     assert_eq!(took(c::READ, f::FUA, 4096), SERVICE);
     assert_eq!(took(c::FLUSH, 0, 0), SERVICE);
     assert_eq!(took(c::CACHE, 0, 4096), SERVICE);
-    // Two pieces of 1 MiB at most, on a drive with one server.
+    // The whole drive has 1 MiB, which is one piece.
     assert_eq!(took(c::READ, 0, CAPACITY as u32), SERVICE);
-    // Nothing to do takes no time.
+    // Empty requests take no time.
     for kind in [c::READ, c::WRITE, c::TRIM, c::WRITE_ZEROES, c::CACHE] {
         assert_eq!(took(kind, 0, 0), Nanos::ZERO);
     }
@@ -278,7 +278,7 @@ fn what_is_no_request_ends_the_connection() {
     rig.poll();
     assert!(client.was_left());
     assert!(rig.server.notes()[0].contains("is not a request"));
-    // The server and its other clients go on.
+    // The server and its other clients continue.
     client = rig.client(true);
     write(&mut rig, &mut client, 0, &bytes(512, 1));
 }
@@ -311,7 +311,7 @@ fn a_client_that_takes_no_answers_is_not_heard_any_more() {
     write(&mut rig, &mut greedy, 0, &content);
     greedy.lets_lie(Some(0));
     greedy.ask_often(500, 0, CAPACITY as u32);
-    // Another one is served meanwhile.
+    // Another client is served meanwhile.
     let mut other = rig.client(true);
     for _ in 0..200 {
         assert_eq!(ask(&mut rig, &mut other, c::READ, 0, 0, 512, &[]).errno, 0);
@@ -339,7 +339,7 @@ fn at_the_end_what_is_under_way_is_answered_and_nothing_else() {
     assert_eq!(numbers, [(late, ESHUTDOWN), (under_way, 0)]);
     rig.poll();
     assert!(client.was_left() && rig.server.has_ended());
-    // Who does not take its answers is not waited for for ever.
+    // A client that never reads its answers must not delay the end forever.
     let mut rig = Rig::new();
     let mut stuck = rig.client(true);
     stuck.lets_lie(Some(0));
@@ -369,7 +369,7 @@ fn clients_that_read_nothing_take_bounded_memory_and_keep_nobody_waiting() {
     let mut other = rig.client(false);
     other.ask(c::READ, 0, 0, 4 << 20, &[]);
     assert_eq!(rig.answer(&other).errno, 0);
-    // Whoever reads again gets its answers.
+    // A client that reads again gets its answers.
     for client in &stuck[..2] {
         client.lets_lie(None);
         assert!(rig.answers(client, 2).iter().all(|reply| reply.errno == 0));

@@ -6,7 +6,7 @@ use super::*;
 use crate::book;
 use crate::tests::{census, faulty};
 
-/// What drives report that have a fault, and its product: one of each line at least.
+/// Models and versions that drives with a fault report, and their product: at least one for each line.
 const EXAMPLES: &[(&str, &str, &str)] = &[
     ("ADATA SX8200PNP", "42A8T6BA", "ADATA XPG SX8200 Pro"),
     ("CT240BX200SSD1", "MU01.4", "Crucial BX100 to BX500"),
@@ -155,7 +155,7 @@ fn file(lines: &str) -> String {
     format!("fault = [\n{lines}\n]\n")
 }
 
-/// A line with more keys, and its happening where it is none of them.
+/// A line with more keys; `happens` is added if it is none of them.
 fn line(product: &str, models: &str, firmware: &str, more: &str) -> String {
     let happens = if more.contains("happens") { "" } else { ", happens = \"it stops\"" };
     let source = if more.contains("source") { "" } else { ", source = \"https://example.org\"" };

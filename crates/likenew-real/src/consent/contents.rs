@@ -1,5 +1,5 @@
-//! What a drive carries: the marks that file systems, partition tables, volume managers and encryption leave on it,
-//! and what a GUID partition table says.
+//! Finds out what is on a drive: signatures of file systems, partition tables, volume managers and
+//! encryption, and the partitions of a GUID partition table.
 
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::ops::Range;
@@ -11,33 +11,33 @@ use gpt::disk::LogicalBlockSize;
 use crate::medium::read_fully;
 use crate::wording::consent as wording;
 
-// What a GUID partition table says (UEFI 2.10, 5.3), on a disk that anyone can have written.
+// Reads GUID partition tables (UEFI 2.10, 5.3), on disks that anyone can have written.
 //
-// The library that reads it trusts a header whose checksum is right: it panics where entries have another
-// size than the usual one, and reads and keeps as many as the header names, up to 512 GiB. So both headers
-// are checked first. The library only gets a copy in memory of them and of the entries, so a disk that
-// answers differently the second time cannot get past a check.
+// The library trusts a header whose checksum is right. It panics at entries of an unusual size, and reads and
+// keeps as many as the header names, up to 512 GiB. So both headers are checked first. The library gets
+// copies of headers and entries in memory, so a disk that answers differently the second time cannot get past
+// a check.
 
-/// Discards begin and end on multiples of this, and are no shorter.
+/// Discards begin and end on multiples of this many bytes, and are no shorter.
 pub(super) const GRAIN: u64 = 1 << 20;
 
-/// Of an entry, in bytes. The standard allows multiples; no tool writes others.
+/// Size of an entry in bytes. The standard allows multiples; no tool writes them.
 const ENTRY: u32 = 128;
-/// Entries at most: eight times as many as tools create.
+/// Most entries of a table: eight times as many as tools create.
 const ENTRIES_MAX: u32 = 1024;
-/// What is used of a header, from its beginning.
+/// Bytes of a header that are used, from its beginning.
 const HEADER: usize = 92;
 
-/// What a table says.
+/// A partition table that was read, in bytes.
 pub(super) struct Table {
     pub(super) partitions: Vec<Range<u64>>,
-    /// Where the table itself stands.
+    /// The ranges of the table itself and of its copy.
     pub(super) tables: [Range<u64>; 2],
-    /// Up to where partitions may reach.
+    /// The end of the space for partitions.
     pub(super) end: u64,
 }
 
-/// What a header says, in blocks.
+/// The fields of a header; addresses are in blocks.
 struct RawHeader {
     my_lba: u64,
     alternate_lba: u64,
@@ -60,7 +60,7 @@ impl RawHeader {
         Some(Self { my_lba, alternate_lba, usable, entries_at, entries, entry_bytes })
     }
 
-    /// Where its entries are, in bytes. `at` is where it was found itself, `alternate_lba` where its copy has to be.
+    /// The range of the entries in bytes. `at` is where this header was found, `alternate_lba` where its copy has to be.
     fn entries(&self, at: u64, alternate_lba: u64, block: u64) -> Result<Range<u64>, String> {
         if self.entry_bytes != ENTRY {
             return Err(wording::entry_size(self.entry_bytes, ENTRY));
@@ -86,10 +86,10 @@ impl RawHeader {
     }
 }
 
-/// Reads the table of a disk of so many bytes.
+/// Reads the GUID partition table of a disk of `bytes` bytes.
 ///
 /// # Errors
-/// Why nothing is said of it.
+/// Why the table cannot be used.
 pub(super) fn read_table(fd: &OwnedFd, block: u64, bytes: u64) -> Result<Table, String> {
     let size = match block {
         512 => LogicalBlockSize::Lb512,
@@ -129,7 +129,7 @@ pub(super) fn read_table(fd: &OwnedFd, block: u64, bytes: u64) -> Result<Table, 
     Ok(Table { partitions, tables: [0..start.min(GRAIN), end..(last + 1) * block], end })
 }
 
-/// Bytes of a disk, zeros where it ends before, and no more than a table needs.
+/// Reads a range of a disk: zeros beyond the disk's end, and no more bytes than a table needs.
 pub(super) fn read(fd: &OwnedFd, range: &Range<u64>) -> rustix::io::Result<Vec<u8>> {
     let length = range.end.saturating_sub(range.start).min(4 * GRAIN);
     let mut bytes = vec![0; usize::try_from(length).unwrap_or_default()];
@@ -137,10 +137,10 @@ pub(super) fn read(fd: &OwnedFd, range: &Range<u64>) -> rustix::io::Result<Vec<u
     Ok(bytes)
 }
 
-/// What was read of a disk: the rest of it cannot be read, and nothing be written.
+/// The parts of a disk that were read. Nothing else can be read, and nothing can be written.
 #[derive(Debug)]
 struct DiskCopy {
-    /// Where each begins, and its bytes.
+    /// The start of each piece, and its bytes.
     pieces: Vec<(u64, Vec<u8>)>,
     at: u64,
     bytes: u64,
@@ -181,7 +181,7 @@ impl Write for DiskCopy {
     }
 }
 
-/// Makes both sums of both headers of an image right, whatever else is wrong with it, for fuzzers.
+/// Corrects both checksums of both headers of an image, whatever else is wrong with it, for fuzzers.
 pub(crate) fn mend_sums(disk: &mut [u8], block: usize) {
     let sum = |bytes: &[u8]| {
         let mut sum = flate2::Crc::new();
@@ -203,12 +203,11 @@ pub(crate) fn mend_sums(disk: &mut [u8], block: usize) {
     }
 }
 
-// What is on a drive, by the marks that file systems, partition tables, volume managers and encryption leave
-// on it.
+// Signatures on a drive: those of file systems, partition tables, volume managers and encryption.
 
-/// Marks by their names: where each begins, in bytes, and its bytes. They are those of the formats' own documents and of Linux
-/// (linux/magic.h, the super blocks of each file system, UEFI 2.10 §5.3.2, the LUKS on-disk formats, md_p.h), the names those that
-/// `lsblk -f` shows.
+/// Signatures: the name that `lsblk -f` shows, the offset in bytes, and the bytes. Sources: the formats' own
+/// documents and Linux (linux/magic.h, the super blocks of each file system, UEFI 2.10 §5.3.2, the LUKS
+/// on-disk formats, md_p.h).
 const MARKS: &[(&str, u64, &[u8])] = &[
     ("ext", 0x438, &[0x53, 0xEF]),
     ("xfs", 0, b"XFSB"),
@@ -249,7 +248,7 @@ const MARKS: &[(&str, u64, &[u8])] = &[
     ("dos", 510, &[0x55, 0xAA]),
 ];
 
-/// Other names for what is found, as mkfs, mount, blkid and parted spell them. None stands for two kinds, so
+/// Other names of signatures, as mkfs, mount, blkid and parted spell them. No name stands for two kinds, so
 /// that no user agrees to lose more than is meant.
 const ALIASES: &[(&str, &[&str])] = &[
     ("ext", &["ext2", "ext3", "ext4"]),
@@ -275,16 +274,16 @@ pub(crate) fn is_called(signature: &str, typed: &str) -> bool {
 
 /// The number at the start of a ZFS uberblock (OpenZFS, uberblock_impl.h), in either byte order.
 const UBERBLOCK: u64 = 0x00BA_B10C;
-/// Super block of Linux RAID, kept near the end in its oldest forms (md_p.h).
+/// Magic number of Linux RAID, whose oldest versions keep their super block near the end (md_p.h).
 const RAID: [u8; 4] = [0xFC, 0x4E, 0x2B, 0xA9];
 
 const IMSM: &[u8] = b"Intel Raid ISM Cfg Sig. ";
 const DDF: &[u8] = &[0xDE, 0x11, 0xDE, 0x11];
 
-/// Names of everything that is found in the `bytes` from `start` on of a drive or an image, each once, in the
-/// order of a fixed list.
+/// Names of the signatures in the `bytes` bytes from `start` of a drive or image, each once, in a fixed
+/// order.
 ///
-/// What cannot be read there counts as carrying nothing that could be named; an error of the drive is an error here.
+/// Nothing is found beyond the end of the drive; a failed read is an error.
 ///
 /// # Errors
 /// The system's answer to a read.
@@ -332,7 +331,7 @@ pub(crate) fn signatures(drive: impl AsFd, start: u64, bytes: u64) -> rustix::io
             names.push(name);
         }
     }
-    // A file system for floppies ends its first block as a partition table does.
+    // The boot sector of these file systems ends as a DOS partition table does.
     if names.iter().any(|name| ["vfat", "exfat", "ntfs", "BitLocker"].contains(name)) {
         names.retain(|name| *name != "dos");
     }
@@ -347,7 +346,7 @@ fn has_uberblock(part: &[u8]) -> bool {
     })
 }
 
-/// Bytes of a drive; fewer where it ends before.
+/// Reads bytes of a drive; fewer if the drive ends first.
 fn read_at(drive: impl AsFd, offset: u64, length: usize) -> rustix::io::Result<Vec<u8>> {
     let mut bytes = vec![0; length];
     let filled = read_fully(drive, &mut bytes, offset)?;
@@ -381,7 +380,7 @@ mod tests {
         Ok(table.partitions)
     }
 
-    /// The table with other bytes at a place of the first header, or of both, and sums that are right.
+    /// The partitions after these headers got `value` at `offset`, with correct checksums.
     fn with(offset: usize, value: &[u8], headers: &[usize]) -> Result<Vec<Range<u64>>, String> {
         let mut disk = image();
         for header in headers {
@@ -403,7 +402,7 @@ mod tests {
             let reason = with(80, &number.to_le_bytes(), &BOTH).unwrap_err();
             assert_eq!(reason, format!("it has room for {number} entries; at most 1024 are supported"));
         }
-        // The second one alone is enough.
+        // The second header alone is enough for a refusal.
         assert!(with(84, &256u32.to_le_bytes(), &BOTH[1..]).is_err());
     }
 
@@ -420,7 +419,7 @@ mod tests {
 
     #[test]
     fn partitions_that_reach_beyond_what_is_usable_are_refused() {
-        // Behind the header, from which offsets count.
+        // The first entry lies one block behind the header, from which offsets count.
         let entry = BLOCK;
         let ends = [0, 33, 2015, 2047, 1 << 55, u64::MAX];
         for (offset, value) in ends.iter().flat_map(|value| [(32, value), (40, value)]) {

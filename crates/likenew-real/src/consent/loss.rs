@@ -25,17 +25,17 @@ use crate::wording::{action, consent as wording};
 /// A block device or file that is not in use: what it is, and what is on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loss {
-    /// Where it is, without symbolic links.
+    /// The target's path, without symbolic links.
     pub path: PathBuf,
-    /// Its stable name, which has to be typed.
+    /// The target's stable name, which the user has to type.
     pub id: StableId,
     /// Maker and model, where known.
     pub model: Option<String>,
-    /// Its size.
+    /// The target's size.
     pub bytes: u64,
-    /// Names of the file systems, partition tables and the like on it.
+    /// Names of the file systems, partition tables and the like on the target.
     pub carries: Vec<String>,
-    /// Distinguishes it from any other that may later have its path.
+    /// Tells the target from any other that may later have its path.
     pub(super) identity: Identity,
 }
 
@@ -43,8 +43,8 @@ impl Loss {
     /// Finds out what is at `path`, after every check that needs no agreement.
     ///
     /// # Errors
-    /// A refusal that names the check that failed and what to do: it is neither a block device nor a file, it
-    /// is in use, or the system runs from it.
+    /// The path is neither a block device nor a file, the target is in use, or the system runs from it. The
+    /// refusal names the check that failed and what to do.
     pub fn at(path: &Path) -> Result<Self, TargetError> {
         let resolved = resolve(path);
         let stat = stat(&resolved).map_err(|errno| not_possible(action::LOOK_AT, path, errno))?;
@@ -65,12 +65,12 @@ impl Loss {
         }
     }
 
-    /// Whether it is a block device; a file otherwise.
+    /// Whether the target is a block device; otherwise it is a file.
     pub fn is_device(&self) -> bool {
         matches!(self.identity, Identity::Device { .. })
     }
 
-    /// All of its bytes, to ask who else uses them.
+    /// All bytes of the target, to find out who else uses them.
     pub(super) fn target(&self) -> Option<Target> {
         match self.identity {
             Identity::Device { number, .. } => Target::device(&BlockDevice::by_number(number)?),
@@ -106,7 +106,7 @@ impl Loss {
     }
 
     fn of_file(path: PathBuf, fd: OwnedFd) -> Result<Self, TargetError> {
-        // A user without the right to write is told that first, not what only root could find out.
+        // Report a missing right to write first, before reasons that only root could find out.
         if accessat(CWD, &path, Access::WRITE_OK, AtFlags::EACCESS) == Err(Errno::ACCESS) {
             return Err(not_possible(action::OPEN_FOR_WRITING, &path, Errno::ACCESS));
         }
@@ -133,7 +133,7 @@ fn unused_device(path: &Path, number: DeviceNumber) -> Result<BlockDevice, Targe
     }
 }
 
-/// Anything but a device or a file.
+/// The name of a file type other than block device and regular file.
 fn text(kind: FileType) -> &'static str {
     match kind {
         FileType::Directory => wording::FOLDER,
@@ -144,8 +144,8 @@ fn text(kind: FileType) -> &'static str {
     }
 }
 
-/// What is on the drive, on these parts of it, and on the partitions of its table, even where the kernel has not read that. What
-/// carries no known mark has the name that blkid gives it, where that is installed.
+/// Names of everything on the drive, on these parts of it, and on the partitions of its table, even if the
+/// kernel has not read the table. Where no signature is known, blkid's name counts, if blkid is installed.
 fn carries(
     fd: &OwnedFd,
     bytes: u64,
@@ -171,8 +171,8 @@ fn carries(
     Ok(carried)
 }
 
-/// The partitions of its table, as far as one can be read. Of a GUID table either copy will do: on a drive that it was copied to from
-/// one of another size the second one is not where it should be.
+/// The partitions of the drive's table, as far as it can be read. Either copy of a GUID table will do: on a
+/// clone of a drive of another size, the second copy is not where it should be.
 fn partitions(fd: &OwnedFd, bytes: u64) -> Vec<Range<u64>> {
     let tables =
         [512, 4096].map(|block| [block, (bytes / block).saturating_sub(1) * block].map(|at| (block, at)));
@@ -181,8 +181,8 @@ fn partitions(fd: &OwnedFd, bytes: u64) -> Vec<Range<u64>> {
         return table;
     }
     let mut partitions: Vec<Range<u64>> = Vec::new();
-    // Logical ones lie in an extended one, which has a table of its own for each: that one, and where the next table is, both counted
-    // from the first of these or from it itself.
+    // Logical partitions lie in an extended one, each in a table of its own. A table gives its partition
+    // relative to itself, and the next table relative to the first of these tables.
     let (mut table, mut extended) = (Some(0), None);
     for _ in 0..TABLES_MAX {
         let Some(base) = table.take() else { break };
@@ -199,9 +199,9 @@ fn partitions(fd: &OwnedFd, bytes: u64) -> Vec<Range<u64>> {
     partitions
 }
 
-/// The partitions of a GUID table whose header is at this byte (UEFI 2.10, 5.3: the signature, then in little endian the block of the
-/// entries at 72, their count at 80, the size of each at 84; of an entry, its kind, which is zeros where it is unused, its first block
-/// at 32 and its last one at 40).
+/// The partitions of the GUID table whose header is at byte `at` (UEFI 2.10, 5.3). The header, in little
+/// endian: signature, block of the entries at 72, their count at 80, the size of each at 84. An entry: kind
+/// (zeros if unused), first block at 32, last block at 40.
 fn gpt_entries(fd: &OwnedFd, at: u64, block: u64, bytes: u64) -> Vec<Range<u64>> {
     let header = read(fd, &(at..at.saturating_add(512))).unwrap_or_default();
     let number =
@@ -223,16 +223,16 @@ fn gpt_entries(fd: &OwnedFd, at: u64, block: u64, bytes: u64) -> Vec<Range<u64>>
     used.map(range).filter(|range| !range.is_empty()).collect()
 }
 
-/// Entries of a GUID table that are read. Chosen: eight times as many as usual.
+/// Most entries of a GUID table that are read. Chosen: eight times as many as usual.
 const ENTRIES_MAX: u64 = 1024;
 
-/// Kinds of partitions that hold a chain of tables (LBA, CHS, and Linux's own; util-linux, include/pt-mbr-partnames.h).
+/// Kinds of partitions that hold a chain of tables (CHS, LBA, and Linux's own; util-linux, include/pt-mbr-partnames.h).
 const EXTENDED: [u8; 3] = [0x05, 0x0F, 0x85];
-/// Tables of a chain at most; one that leads back to itself has no end. Chosen: more than any system gives numbers to.
+/// Most tables of a chain, as a chain that leads back to itself has no end. Chosen: more than any system gives numbers to.
 const TABLES_MAX: u32 = 256;
 
-/// The entries of a DOS table at this byte: kind, and start and length in bytes. Four of 16 bytes at 446: the kind at 4, from which
-/// block on and how many in little endian at 8 and 12.
+/// The entries of the DOS table at byte `base`: kind, start and length in bytes. The table has four entries
+/// of 16 bytes at 446: kind at 4, first block at 8, count of blocks at 12, in little endian.
 fn dos_entries(fd: &OwnedFd, base: u64) -> Vec<(u8, u64, u64)> {
     let table = read(fd, &(base..base.saturating_add(512))).unwrap_or_default();
     if table.get(510..) != Some(&[0x55, 0xAA]) {
@@ -245,7 +245,7 @@ fn dos_entries(fd: &OwnedFd, base: u64) -> Vec<(u8, u64, u64)> {
     table[446..510].chunks_exact(16).map(entry).collect()
 }
 
-/// The name that blkid has for what is on a part of a device or file, if it is installed and knows it.
+/// blkid's name for the contents of a part of a device or file, if blkid is installed and knows them.
 fn name_by_blkid(path: &Path, part: &Range<u64>) -> Option<String> {
     let (offset, size) = (part.start.to_string(), (part.end - part.start).to_string());
     let shown = path.to_string_lossy();
@@ -258,14 +258,14 @@ fn name_by_blkid(path: &Path, part: &Range<u64>) -> Option<String> {
     })
 }
 
-/// Whether something begins on a device, although nothing knows what.
+/// Whether a device begins with data of any kind, known or not.
 fn begins(fd: &OwnedFd, path: &Path) -> Result<bool, TargetError> {
     let head =
         read(fd, &(0..UNKNOWN_BYTES)).map_err(|errno| refusal(path, &wording::contents_unknown(errno)))?;
     Ok(head.iter().any(|byte| *byte != 0))
 }
 
-/// How far contents are looked for that nothing here knows by its mark: before that begins what any format writes.
+/// Bytes that are searched for contents without a known signature: every format writes something before this.
 const UNKNOWN_BYTES: u64 = 1 << 20;
 /// How long blkid may take. Chosen: it reads some kilobytes.
 const BLKID_TIME: Duration = Duration::from_secs(5);

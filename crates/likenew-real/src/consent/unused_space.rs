@@ -1,8 +1,8 @@
-//! Consent to discard what no partition of a disk covers, while its partitions may be in use.
+//! Consent to discard the space that no partition of a disk covers, while its partitions may be in use.
 //!
-//! The disk cannot be held exclusively then, so this is a separate kind of consent with other checks: the
-//! table on the disk and the kernel's list name the same partitions; both are checked again before every
-//! step; only partitions use the disk; and it is locked as partitioning tools lock it (flock on the disk).
+//! The disk cannot be held exclusively then, so this is a separate kind of consent with other checks. The
+//! table on the disk and the kernel's list name the same partitions, and both are checked again before every
+//! step. Only partitions use the disk, and it is locked as partitioning tools lock it (flock on the disk).
 //! The space before the first partition is never touched, as boot loaders are there, nor are the tables
 //! themselves, nor gaps shorter than 1 MiB.
 
@@ -29,32 +29,32 @@ use crate::wording::{action, consent as wording};
 /// Space of a disk outside of its partitions, and the state of the disk around it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnusedSpace {
-    /// Where the disk is, without symbolic links.
+    /// The disk's path, without symbolic links.
     pub path: PathBuf,
-    /// Its stable name, which has to be typed.
+    /// The disk's stable name, which the user has to type.
     pub id: StableId,
     /// Maker and model, where known.
     pub model: Option<String>,
-    /// The kind of its table: `gpt` or `dos`.
+    /// The kind of the partition table: `gpt` or `dos`.
     pub table: &'static str,
-    /// The space, in bytes from the disk's start; may be none.
+    /// The unused ranges, in bytes from the disk's start; may be empty.
     pub ranges: Vec<Range<u64>>,
     identity: Identity,
-    /// A hash of everything that holds the tables.
+    /// A hash of the blocks that hold the tables.
     digest: [u8; 32],
 }
 
-/// The right to discard it, and the lock on the disk.
+/// The right to discard unused space, and the lock on its disk.
 #[derive(Debug)]
 pub struct UnusedConsent {
     space: UnusedSpace,
     fd: OwnedFd,
-    /// On what else reaches these bytes. The disk itself cannot be claimed while its partitions are in use.
+    /// Claims on other devices over these bytes. The disk itself cannot be claimed while its partitions are in use.
     _claims: Claims,
 }
 
 impl UnusedSpace {
-    /// Of the one disk with partitions below a folder, whatever layers lie between.
+    /// The unused space of the one disk with partitions below a folder, whatever layers lie between.
     ///
     /// # Errors
     /// There is no such disk, or there are several; or as [`UnusedSpace::at`].
@@ -65,7 +65,7 @@ impl UnusedSpace {
         Self::in_mount(&mount)
     }
 
-    /// The same of a mount.
+    /// As [`UnusedSpace::in_folder`], for a mount.
     pub(crate) fn in_mount(mount: &Mount) -> Result<Self, TargetError> {
         let refuse = |reason: &str| refusal(Path::new(&mount.point), reason);
         let mut stands_on = HashSet::new();
@@ -86,7 +86,7 @@ impl UnusedSpace {
         }
     }
 
-    /// Examines the disk at `path`, and changes nothing.
+    /// Examines the disk at `path` without changing anything.
     ///
     /// # Errors
     /// A refusal that names the check which failed, and what to do.
@@ -149,20 +149,20 @@ impl UnusedSpace {
         Ok(Self { id, model, table, ranges, identity, digest, path })
     }
 
-    /// Its bytes, to ask who else uses them.
+    /// The unused bytes, to find out who else uses them.
     fn target(&self) -> Option<Target> {
         let Identity::Device { number, .. } = self.identity else { return None };
         Target::parts(&BlockDevice::by_number(number)?, self.ranges.clone())
     }
 
-    /// All of it together.
+    /// Bytes of all ranges together.
     pub fn bytes(&self) -> u64 {
         self.ranges.iter().map(|range| range.end - range.start).sum()
     }
 }
 
 impl UnusedConsent {
-    /// Consents, if the typed name is the stable name of the disk, and nothing has changed since it was
+    /// Consents, if the typed name is the stable name of the disk, and the disk has not changed since it was
     /// examined.
     ///
     /// # Errors
@@ -183,7 +183,7 @@ impl UnusedConsent {
         Ok(consent)
     }
 
-    /// What it is for.
+    /// The space that may be discarded.
     pub fn space(&self) -> &UnusedSpace {
         &self.space
     }
@@ -192,10 +192,10 @@ impl UnusedConsent {
         self.fd.as_fd()
     }
 
-    /// Checks that nothing has changed.
+    /// Checks that nothing has changed since the disk was examined.
     ///
     /// # Errors
-    /// A refusal, if not.
+    /// A refusal, if something has changed.
     pub(crate) fn check(&self) -> Result<(), TargetError> {
         if Identity::from_fd(&self.fd)? != self.space.identity
             || UnusedSpace::at(&self.space.path)? != self.space
@@ -210,8 +210,8 @@ fn of_gpt(fd: &OwnedFd, block: u64, bytes: u64) -> Result<Table, String> {
     read_table(fd, block, bytes).map_err(|reason| wording::table_unreadable(&reason))
 }
 
-/// The four entries of the oldest table: kind at 4, first sector at 8, count of sectors at 12, in 16 bytes
-/// each from 446 on.
+/// Reads a DOS partition table: four entries of 16 bytes each from byte 446, with kind at 4, first sector at
+/// 8, count of sectors at 12.
 fn of_dos(fd: &OwnedFd, block: u64, bytes: u64) -> Result<Table, String> {
     let sector = read(fd, &(0..512)).map_err(wording::first_sector_unreadable)?;
     let number =
@@ -228,7 +228,7 @@ fn of_dos(fd: &OwnedFd, block: u64, bytes: u64) -> Result<Table, String> {
     Ok(Table { partitions, tables: [0..512, 0..0], end: bytes.saturating_sub(GRAIN) })
 }
 
-/// The gaps after the first partition that no other covers, on whole grains.
+/// The gaps behind the first partition that no other partition covers, in whole grains.
 fn holes(partitions: &[Range<u64>], end: u64) -> Vec<Range<u64>> {
     let mut holes = Vec::new();
     let mut covered = partitions.first().map_or(end, |first| first.end);
@@ -251,10 +251,10 @@ fn digest(fd: &OwnedFd, ranges: &[Range<u64>]) -> rustix::io::Result<[u8; 32]> {
     Ok(digest.finalize().into())
 }
 
-/// Reads the table of this kind and everything that follows from it, for fuzzers.
+/// Reads a partition table of this kind and finds its gaps, for fuzzers.
 ///
 /// # Errors
-/// A sentence: it cannot be read.
+/// A sentence that says why the table cannot be read.
 pub(crate) fn partition_table(fd: &OwnedFd, kind: &str, bytes: u64) -> Result<(), String> {
     let read = if kind == "gpt" { of_gpt(fd, 512, bytes) } else { of_dos(fd, 512, bytes) };
     let Table { mut partitions, tables, end } = read?;
@@ -278,7 +278,7 @@ mod tests {
             (&[(3, 4), (6, 8)], 8, &[(4, 6)]),
             (&[(1, 4), (4, 8)], 8, &[]),
             (&[(2, 3), (4, 6), (5, 7)], 9, &[(3, 4), (7, 9)]),
-            // A table that overlaps covers the whole of it.
+            // A partition inside another one makes no gap.
             (&[(1, 9), (3, 4)], 12, &[(9, 12)]),
         ];
         for (partitions, end, expected) in cases {

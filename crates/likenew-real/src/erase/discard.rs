@@ -1,9 +1,9 @@
 //! Discard of a whole block device or partition, or of space that no partition covers: the gentlest
 //! destructive way to free every block.
 //!
-//! Tells a drive that nothing on it is of use. It need not erase anything for that, at once or ever, and may
-//! answer reads with anything: this does not make data unreadable. Some drives are busy with it for minutes
-//! afterward.
+//! A discard tells a drive that a range holds no data in use. The drive need not erase anything, at once or
+//! ever, and may answer reads with anything, so data can stay readable. Some drives are busy with a discard
+//! for minutes afterward.
 
 use std::ops::Range;
 use std::os::fd::AsFd;
@@ -23,25 +23,25 @@ use crate::medium::read_fully;
 use crate::target_error::io_error;
 use crate::wording::{action, erase as wording};
 
-/// Bytes of one request, so that progress shows and it can be stopped in between. The kernel splits it to the
-/// drive's limit (`discard_max_bytes`).
+/// Bytes of one request: between requests, progress is shown and the user can stop. The kernel splits a
+/// request to the drive's limit (`discard_max_bytes`).
 pub const STEP: u64 = 1 << 30;
-/// Refused steps after which the rest is not tried.
+/// Refused requests after which the rest is not tried.
 const REFUSALS_MAX: usize = 8;
 
 /// The result of a discard. What the drive does with it cannot be seen from outside.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DiscardReport {
-    /// Bytes that it was asked for.
+    /// Bytes to be discarded.
     pub bytes_asked: u64,
     /// Bytes that the kernel and the drive have accepted.
     pub bytes_done: u64,
-    /// Bytes of discards that the kernel counted as sent to this device in that time, where it counts them.
-    /// Less than was accepted means that parts at the edges were too short for the drive.
+    /// Bytes that the kernel counted as discarded on this device meanwhile; `None` if it does not count. If
+    /// fewer than were accepted, parts at the edges were too short for the drive.
     pub bytes_counted: Option<u64>,
-    /// What was refused, and the system's error.
+    /// The ranges that were refused, each with the system's error.
     pub refusals: Vec<(Range<u64>, String)>,
-    /// Whether it was stopped early, by `watch` or after too many refusals.
+    /// Whether the discard was stopped early, by `watch` or after too many refusals.
     pub is_stopped: bool,
 }
 
@@ -55,7 +55,7 @@ impl DiscardReport {
         self.is_stopped |= other.is_stopped;
     }
 
-    /// Whether everything that was asked for was accepted.
+    /// Whether all bytes were accepted.
     pub fn is_complete(&self) -> bool {
         self.bytes_done == self.bytes_asked
     }
@@ -78,8 +78,8 @@ pub fn discard(consent: &Consent, watch: impl FnMut(u64, u64) -> bool) -> Result
     in_steps(device, &path.to_string(), &range, STEP, watch)
 }
 
-/// Discards the space outside of all partitions that a consent is for. Before each step everything that the
-/// consent rests on is checked again. `watch` as for [`discard`].
+/// Discards the space outside of all partitions that a consent covers. Each step first checks again
+/// everything that the consent rests on. `watch` is as for [`discard`].
 ///
 /// # Errors
 /// As [`discard`]; or the partitions have changed since, after which nothing more is discarded.
@@ -157,10 +157,10 @@ fn discarded_bytes(device: &BlockDevice) -> Option<u64> {
 const BLKDISCARD: Opcode = 0x1277;
 const BLKRRPART: Opcode = 0x125F;
 
-/// Tells the device that a range holds nothing of use. Both numbers are multiples of its logical block.
+/// Discards a range of the device. Both numbers are multiples of its logical block.
 ///
 /// # Errors
-/// The system's: `EOPNOTSUPP` where the device takes no discards.
+/// The system's error: `EOPNOTSUPP` if the device takes no discards.
 pub(super) fn discard_range(device: impl AsFd, start: u64, length: u64) -> Result<(), Errno> {
     // SAFETY: the kernel reads two 64-bit numbers.
     unsafe { ioctl(device, Setter::<BLKDISCARD, [u64; 2]>::new([start, length])) }
@@ -169,13 +169,13 @@ pub(super) fn discard_range(device: impl AsFd, start: u64, length: u64) -> Resul
 /// Has the kernel read the partition table again.
 ///
 /// # Errors
-/// The system's: `EBUSY` while a partition is in use, `EINVAL` for what has no partitions.
+/// The system's error: `EBUSY` while a partition is in use, `EINVAL` if the device has no partitions.
 pub(super) fn read_partitions_again(device: impl AsFd) -> Result<(), Errno> {
     // SAFETY: the call takes no argument and touches no memory.
     unsafe { ioctl(device, NoArg::<BLKRRPART>::new()) }
 }
 
-// Samples of a drive's blocks, to see what became of its contents.
+// Samples of a drive's blocks, to see what an erase did to its contents.
 
 /// Bytes of one sample: the largest block of drives that are in use.
 const BYTES: u64 = 4096;
@@ -193,7 +193,7 @@ enum Sample {
 }
 
 impl Samples {
-    /// Reads so many blocks, evenly spaced, past the page cache.
+    /// Reads `count` blocks, evenly spaced, past the page cache.
     ///
     /// # Errors
     /// The device cannot be examined. A block that cannot be read is no error.
@@ -215,10 +215,10 @@ impl Samples {
         Ok(Self(samples.collect()))
     }
 
-    /// What became of these, by later samples of the same places.
+    /// Compares these samples with later ones of the same places.
     ///
     /// # Panics
-    /// When the others are not of the same places.
+    /// When `later` has another number of samples.
     pub fn compare(&self, later: &Self) -> ReadBackCounts {
         assert_eq!(self.0.len(), later.0.len(), "samples of the same places");
         let mut counts = ReadBackCounts::default();

@@ -1,8 +1,8 @@
-//! Format NVM: an NVMe drive erases one namespace itself, and keeps its format (NVM Express Base
-//! Specification 2.0, §5.14).
+//! Format NVM: has an NVMe drive erase one namespace, whose format stays (NVM Express Base Specification 2.0,
+//! §5.14).
 //!
-//! The namespace is the one of the consent's descriptor: the kernel sends the command to its controller, and
-//! reports its number. No device name is ever turned into another.
+//! The consent's descriptor decides which namespace that is: the kernel sends the command to the namespace's
+//! controller, and reports the namespace's number. No device name is ever turned into another.
 
 use likenew_core::target_error::TargetError;
 use rustix::fs::fstat;
@@ -16,7 +16,7 @@ use crate::target_error::io_error;
 use crate::wording::consent::not_changed;
 use crate::wording::{action, erase as wording};
 
-/// How it is erased. There is no third way: a format without an erase guarantees nothing.
+/// How a format erases. There is no third way: a format without an erase guarantees nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Erase {
     /// All user data (1).
@@ -26,7 +26,7 @@ pub enum Erase {
 }
 
 impl Erase {
-    /// By its number in the command.
+    /// The erase that has this number in the command.
     ///
     /// # Errors
     /// A refusal of a number that guarantees no erase, or does not exist.
@@ -45,23 +45,23 @@ impl Erase {
 pub struct FormatPlan {
     /// The namespace's number.
     pub namespace: u32,
-    /// How it is erased.
+    /// How the namespace is erased.
     pub erase: Erase,
-    /// The format that is in use and stays: its index.
+    /// Index of the format in use, which stays.
     pub format_index: u8,
-    /// Bytes of its blocks, and of the metadata to each.
+    /// Bytes of a block.
     pub block_bytes: u64,
-    /// See `block_bytes`.
+    /// Bytes of metadata to each block.
     pub metadata_bytes: u16,
-    /// Whether metadata follows each block, transferred with it.
+    /// Whether each block is transferred together with its metadata.
     pub extended_blocks: bool,
     /// Kind of protection information; 0 for none.
     pub protection: u8,
     /// Whether protection information stands first in the metadata.
     pub protection_first: bool,
-    /// The namespace's size.
+    /// The size of the namespace.
     pub bytes: u64,
-    /// How long the drive is waited for.
+    /// How long to wait for the drive, in ms.
     pub timeout_ms: u32,
 }
 
@@ -74,12 +74,12 @@ pub struct FormatReport {
     pub partitions_read: bool,
 }
 
-/// The longest wait of other tools, and as much again for a large drive.
+/// Time limit of a format: the longest of other tools, and more for each TiB of a large drive.
 const TIMEOUT_MS: u64 = 600_000;
 const TIMEOUT_MS_PER_TIB: u64 = 300_000;
 
 impl FormatPlan {
-    /// Examines the namespace of a consent.
+    /// Plans a format of the consent's namespace, from what the drive reports.
     ///
     /// # Errors
     /// A refusal that says what prevents it, and what to do.
@@ -102,7 +102,7 @@ impl FormatPlan {
         Self::from(&controller, &active, &identify, namespace, erase).map_err(|reason| refuse(&reason))
     }
 
-    /// From the answers of the drive: Identify Controller, the list of active namespaces, and Identify Namespace.
+    /// A plan from the drive's answers: Identify Controller, the list of active namespaces, and Identify Namespace.
     fn from(
         controller: &[u8],
         active: &[u8],
@@ -154,7 +154,7 @@ impl FormatPlan {
             | u32::from(self.format_index >> 4) << 12
     }
 
-    /// The same in words, for the log and the user:
+    /// The plan in words, for the log and the user:
     /// `namespace 1, erase of user data, LBA format 0 (512 B), unchanged`.
     pub fn text(&self) -> String {
         let erase = match self.erase {
@@ -165,11 +165,11 @@ impl FormatPlan {
         wording::format_plan(namespace, erase, format_index, block_bytes, metadata_bytes)
     }
 
-    /// Formats the namespace, and blocks until the drive has answered, which may take minutes. It cannot be
-    /// stopped.
+    /// Formats the namespace, and blocks until the drive has answered, which may take minutes. A format
+    /// cannot be stopped.
     ///
     /// # Errors
-    /// A refusal of the drive in words; or what the plan was made for is not what the consent holds any more.
+    /// The drive's refusal in words; or the namespace has changed since the plan was made.
     pub fn carry_out(&self, consent: &Consent) -> Result<FormatReport, TargetError> {
         let path = consent.path().display().to_string();
         if Self::inspect(consent, self.erase)? != *self {
@@ -188,7 +188,7 @@ impl FormatPlan {
     }
 }
 
-/// Makes a plan of these answers, and its command, for fuzzers.
+/// Makes a plan from these answers, and its command, for fuzzers.
 pub(crate) fn fuzz_parse(controller: &[u8], identify: &[u8]) {
     let mut active = vec![0; 4096];
     active[0] = 1;
@@ -199,13 +199,13 @@ pub(crate) fn fuzz_parse(controller: &[u8], identify: &[u8]) {
     }
 }
 
-// What an NVMe drive's refusal of Format NVM means, and what to do about it (NVM Express Base Specification
-// 2.0, figures 97 to 101; the sentences from what owners met, named beside them).
+// The meaning of an NVMe drive's refusal of Format NVM, and what to do about it (NVM Express Base
+// Specification 2.0, figures 97 to 101). The advice comes from what owners met, with sources beside it.
 
 /// Bits of a status: code and its type. Higher ones (more, do not retry) say nothing about why.
 const CODE: u16 = 0x7FF;
 
-/// A reason and what to do, without a full stop.
+/// The meaning of a status and what to do, without a full stop.
 pub(super) fn status_text(status: u16) -> String {
     let code = status & CODE;
     let words = match code {
@@ -233,7 +233,7 @@ pub(super) fn status_text(status: u16) -> String {
 mod tests {
     use super::*;
 
-    /// To Identify Controller, for active namespaces, to Identify Namespace.
+    /// Answers: Identify Controller, the list of active namespaces, Identify Namespace.
     type CheckMetrics = (Vec<u8>, Vec<u8>, Vec<u8>);
 
     /// A controller that can format, and a namespace of 1 GiB.
@@ -295,7 +295,7 @@ mod tests {
             let text = refused(change, erase);
             assert!(text.contains(word) && text.contains(';'), "{text}");
         }
-        // Each has its own, and the others stay.
+        // A controller that formats each namespace alone leaves the others as they are.
         let mut alone = answers();
         alone.1[4] = 7;
         plan(&alone, Erase::UserData).unwrap();

@@ -1,4 +1,4 @@
-//! Preconditions of an action on a drive: each with whether it is met, and what to do if not.
+//! Preconditions of an action on a drive: whether each is met, and what to do if not.
 
 use std::fs;
 use std::path::Path;
@@ -22,35 +22,35 @@ const CHARGE_MIN: u8 = 50;
 /// Temperature in °C above which flash is too hot, if the drive names no limit: where makers put the end of
 /// its operating range.
 const FLASH_C_MAX: f64 = 70.0;
-/// The same for disks, in °C; also where makers put the end of the operating range.
+/// Temperature in °C above which a disk is too hot: also where makers put the end of its operating range.
 const DISK_C_MAX: f64 = 60.0;
 
-/// A precondition.
+/// A precondition of an action on a drive.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Precondition {
-    /// What it is about: `power`, `temperature`.
+    /// The subject: `power`, `temperature`.
     pub name: &'static str,
-    /// Whether it is met.
+    /// Whether the precondition is met.
     pub standing: Standing,
 }
 
 /// Whether a precondition is met. All texts are sentences without a full stop.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Standing {
-    /// It is met, as seen here.
+    /// The precondition is met: how that was seen.
     Holds(String),
-    /// It is met, with a warning.
+    /// The precondition is met, with a warning.
     Warns(String),
-    /// It is not met: why, and what to do.
+    /// The precondition is not met: why, and what to do.
     Refuses {
         /// The reason.
         reason: String,
         /// What to do.
         remedy: String,
     },
-    /// It is unknown: why, and what would help.
+    /// It is unknown whether the precondition is met: why, and what would help.
     Unknown {
-        /// Why it is not known.
+        /// Why that is not known.
         reason: String,
         /// What would help.
         help: String,
@@ -58,7 +58,7 @@ pub enum Standing {
 }
 
 impl Standing {
-    /// Why it may not be done, and what to do; nothing where it holds.
+    /// Why the action may not be done, and what to do; `None` if the precondition is met.
     pub(super) fn objection(&self) -> Option<String> {
         match self {
             Self::Refuses { reason, remedy } => Some(wording::not_fulfilled(reason, remedy)),
@@ -73,7 +73,7 @@ impl Precondition {
         Self { name, standing }
     }
 
-    /// Whether it prevents the action. An unknown one only prevents erases by the drive itself, which cannot
+    /// Whether it prevents the action. If unknown, it only prevents erases by the drive itself, which cannot
     /// be stopped.
     pub fn stands_against(&self, action: ActionKind) -> bool {
         match self.standing {
@@ -84,12 +84,12 @@ impl Precondition {
     }
 }
 
-/// What is checked besides facts.
+/// What is checked besides the drive's facts.
 #[derive(Clone, Copy, Debug)]
 pub struct Environment {
     /// The machine's power source.
     pub power: PowerSupply,
-    /// Of an ATA drive, where it says.
+    /// The security state of an ATA drive, if it reports one.
     pub security: Option<AtaSecurity>,
 }
 
@@ -119,7 +119,7 @@ pub fn preconditions(
     }
 }
 
-/// The same for one drive of which the facts are known.
+/// All preconditions of this action on one drive, whose facts are known.
 pub fn for_drive(drive: &Drive, surroundings: Environment, action: ActionKind) -> Vec<Precondition> {
     let mut preconditions = vec![
         Precondition::new("power", power(surroundings.power)),
@@ -137,10 +137,10 @@ pub fn for_drive(drive: &Drive, surroundings: Environment, action: ActionKind) -
     preconditions
 }
 
-/// The first precondition that prevents the action, as a refusal.
+/// Refuses the action if a precondition prevents it.
 ///
 /// # Errors
-/// That one.
+/// The first such precondition, as a refusal.
 pub fn require(path: &Path, preconditions: &[Precondition], action: ActionKind) -> Result<(), TargetError> {
     let Some(against) = preconditions.iter().find(|precondition| precondition.stands_against(action)) else {
         return Ok(());
@@ -153,7 +153,7 @@ fn refuses(reason: impl Into<String>, remedy: &str) -> Standing {
     Standing::Refuses { reason: reason.into(), remedy: remedy.to_owned() }
 }
 
-/// `sentence` says that it is unknown, and why.
+/// An unknown precondition; `sentence` says what is unknown, and why.
 fn unknown<T>(sentence: fn(Option<&str>) -> String, fact: &Fact<T>, help: &str) -> Standing {
     let own = match fact {
         Fact::Unknown { help: Some(help), .. } => help.clone(),
@@ -213,7 +213,7 @@ fn health(drive: &Drive) -> Vec<Standing> {
         standings.push(refuses(wording::pending_sectors(pending), wording::REMAP));
     }
     if let (Some(spare), Some(threshold)) = (health.spare_percent.get(), health.spare_threshold_percent.get())
-        // A drive that keeps no count of it says zero of both.
+        // A drive that does not count its spare reports zero for both.
         && threshold > 0.0
         && spare <= threshold
     {
@@ -244,7 +244,7 @@ fn model(drive: &Drive, action: ActionKind) -> Vec<Standing> {
     known.iter().map(standing).collect()
 }
 
-/// How commands get to it: USB bridges swallow some, and answer others themselves.
+/// Whether commands reach the drive: USB bridges swallow some, and answer others themselves.
 fn way(drive: &Drive, action: ActionKind) -> Standing {
     let wants = match action {
         ActionKind::NvmeFormat | ActionKind::NvmeSanitize => DriveKind::Nvme,
@@ -278,7 +278,7 @@ fn security(security: Option<AtaSecurity>, action: ActionKind) -> Standing {
 
 // Known problems of an action on a model or firmware, with sources: `deny.toml`.
 
-/// How serious it is.
+/// How serious a known problem is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Level {
@@ -288,7 +288,7 @@ enum Level {
     Warn,
 }
 
-/// One of them.
+/// A known problem.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct KnownProblem {
@@ -325,9 +325,9 @@ fn any() -> Regex {
     Regex::new("").expect("it matches everything")
 }
 
-/// Known problems of this action on a model with this firmware; an unknown firmware may be any.
+/// Known problems of this action on a model with this firmware; an unknown firmware matches all.
 fn known_problems(action: ActionKind, model: &str, firmware: Option<&str>) -> Vec<&'static KnownProblem> {
-    // Models of SATA drives come with their bus for a maker where SCSI tells them.
+    // SCSI reports the bus as maker of SATA drives, so their models may begin with `ATA`.
     let model = model.trim().trim_start_matches("ATA ").trim_start();
     let fits = |problem: &&KnownProblem| {
         problem.steps.contains(&action)
@@ -337,23 +337,23 @@ fn known_problems(action: ActionKind, model: &str, firmware: Option<&str>) -> Ve
     KNOWN_PROBLEMS.iter().filter(fits).collect()
 }
 
-// Whether the machine's power lasts, as the kernel says (Documentation/ABI/testing/sysfs-class-power).
+// The machine's power source, from the kernel (Documentation/ABI/testing/sysfs-class-power).
 
 /// The machine's power source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PowerSupply {
-    /// Mains, or it says that it is not discharging.
+    /// Mains, USB or wireless power is connected.
     Mains,
-    /// A battery, which holds so many percent.
+    /// A battery with this charge in percent.
     Battery(u8),
-    /// A battery that does not say how full it is.
+    /// A battery that does not report its charge.
     BatteryOfUnknownCharge,
-    /// The kernel knows of no supply: most machines without a battery are so.
+    /// The kernel lists no supply, as on most machines without a battery.
     Unlisted,
 }
 
 impl PowerSupply {
-    /// Of this machine.
+    /// The power source of this machine.
     pub fn now() -> Self {
         Self::listed_in(Path::new("/sys/class/power_supply"))
     }

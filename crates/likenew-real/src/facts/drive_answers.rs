@@ -1,4 +1,4 @@
-//! What drives answer of themselves, by their kinds: SATA, NVMe, cards and UFS, volumes of clouds.
+//! Facts that drives report themselves, by kind: SATA, NVMe, cards and UFS, cloud volumes.
 
 use likenew_core::facts::{Attribute, Card, Cloud, Counts, Fact, Health, HostMemory, Space};
 
@@ -13,16 +13,15 @@ use crate::standards::nvme::{
 use crate::standards::{self, counted};
 use crate::wording::facts as wording;
 
-// What a SATA drive answers: its SMART attributes, their thresholds, and its statistics through the decoders
-// of `standards::ata`.
+// SATA: SMART attributes, their thresholds, and statistics, through the decoders of `standards::ata`.
 
-/// The log that says which logs there are, and those of errors, statistics and self-tests.
+/// The logs: the directory of all logs, errors, statistics and self-tests.
 const DIRECTORY: u8 = 0x00;
 const ERRORS: u8 = 0x03;
 const STATISTICS: u8 = 0x04;
 const SELF_TESTS: u8 = 0x07;
 
-/// The answer, unless the drive does not take such questions. One whose IDENTIFY DEVICE is not known is asked.
+/// Queries the drive, unless it lacks the feature. A drive whose IDENTIFY DEVICE is unknown is queried.
 fn ata_query(subject: &Subject<'_>, feature: Feature, question: Question) -> Fact<Vec<u8>> {
     let identify = subject.ata_identify();
     match identify.value().and_then(|identify| identify.refusal(feature)) {
@@ -39,7 +38,7 @@ pub(crate) fn ata_attributes(subject: &Subject<'_>) -> Fact<Vec<Attribute>> {
     data.and_then(wording::NO_ATTRIBUTES, |data| ata::attributes(&data, thresholds))
 }
 
-/// What attributes and statistics say of its state.
+/// The health, from attributes and statistics.
 pub(crate) fn ata_health(subject: &Subject<'_>, attributes: &Fact<Vec<Attribute>>) -> Health {
     let failed = |attribute: &&Attribute| attribute.prefail && attribute.has_failed();
     let warnings = attributes
@@ -69,7 +68,7 @@ fn ata_temperature(attributes: &Fact<Vec<Attribute>>) -> Fact<f64> {
     temperature_of(194).or_else(|| temperature_of(190))
 }
 
-/// Counters of attributes and statistics.
+/// Adds counters from attributes and statistics.
 pub(crate) fn ata_counts(subject: &Subject<'_>, attributes: &Fact<Vec<Attribute>>, counts: &mut Counts) {
     let general = statistics(subject, 0x01);
     counts.reallocated_sectors = raw(attributes, 5, 16);
@@ -79,7 +78,7 @@ pub(crate) fn ata_counts(subject: &Subject<'_>, attributes: &Fact<Vec<Attribute>
     counts.link_downshifts = raw(attributes, 183, 32);
     counts.media_errors =
         raw(attributes, 187, 32).or_else(|| statistic(&statistics(subject, 0x04), 0x04, 8, 4));
-    // Nothing is missing where a drive keeps no such logs.
+    // A drive that keeps no such logs lacks no fact.
     let logged = |number, read: fn(&[u8]) -> Option<u64>| {
         let count = log(subject, number, 0).and_then(wording::SHORT_ANSWER, |answer| read(&answer));
         if count.value().is_some() { count } else { Fact::NotQueried }
@@ -93,7 +92,7 @@ pub(crate) fn ata_counts(subject: &Subject<'_>, attributes: &Fact<Vec<Attribute>
     counts.lifetime_bytes_read = sectors(40);
 }
 
-/// The low bits of the maker's own number of an attribute.
+/// The low bits of an attribute's raw value.
 fn raw(attributes: &Fact<Vec<Attribute>>, id: u8, bits: u32) -> Fact<u64> {
     attributes.clone().and_then(wording::NO_ATTRIBUTE, |attributes| {
         let attribute = attributes.iter().find(|attribute| attribute.id == id)?;
@@ -106,7 +105,7 @@ fn statistics(subject: &Subject<'_>, page: u8) -> Fact<Vec<u8>> {
     log(subject, STATISTICS, page)
 }
 
-/// A page of a log that the directory of logs has.
+/// A page of a log, if the directory of logs lists that log.
 fn log(subject: &Subject<'_>, log: u8, page: u8) -> Fact<Vec<u8>> {
     let question = Question::Ata(AtaCommand::Log(log, page));
     let directory = ata_query(subject, Feature::Logs, Question::Ata(AtaCommand::Log(DIRECTORY, 0)));
@@ -123,14 +122,14 @@ fn statistic(answer: &Fact<Vec<u8>>, page: u8, at: usize, length: usize) -> Fact
     answer.clone().and_then(wording::NO_STATISTIC, |answer| ata::statistic(&answer, page, at, length))
 }
 
-// What an NVMe drive answers: Identify, the SMART log, features, and the log of Amazon's volumes (NVM
-// Express Base Specification 2.0).
+// NVMe: Identify, the SMART log, features, and the log of Amazon's volumes (NVM Express Base Specification
+// 2.0).
 
-/// The log of health, in bytes.
+/// The SMART log, and its length in bytes.
 pub(crate) const SMART: Question = Question::Nvme(NvmeCommand::Log(0x02, 512));
 const SHORT: &str = wording::SHORT_ANSWER;
 
-/// The SMART log (figure 207) and the limits of Identify Controller.
+/// The health, from the SMART log (figure 207) and the limits of Identify Controller.
 pub(crate) fn nvme_health(subject: &Subject<'_>) -> Health {
     let (log, controller) = (subject.query(SMART), subject.query(Question::Nvme(NvmeCommand::Controller)));
     let limits =
@@ -139,7 +138,7 @@ pub(crate) fn nvme_health(subject: &Subject<'_>) -> Health {
     let flags = number(&log, LogField::WARNING_FLAGS);
     let temperature = log.clone().and_then(SHORT, |log| temperature_c(&log));
     Health {
-        // Bit 1 is heat, which passes.
+        // Bit 1 warns of heat, which passes.
         failing: flags.clone().map(|flags| flags & 0b11_1101 != 0),
         warnings: flags.clone().map(nvme_warnings),
         read_only: flags.map(|flags| flags >> 3 & 1 == 1),
@@ -158,7 +157,7 @@ fn number(log: &Fact<Vec<u8>>, field: LogField) -> Fact<u64> {
     log.clone().and_then(SHORT, |log| field.read(&log))
 }
 
-/// Critical Warning, bit by bit.
+/// A warning for each bit of Critical Warning.
 pub(crate) fn nvme_warnings(flags: u64) -> Vec<String> {
     const WORDS: [&str; 6] = [
         wording::SPARE_LOW,
@@ -172,7 +171,7 @@ pub(crate) fn nvme_warnings(flags: u64) -> Vec<String> {
     set.map(|(_, word)| (*word).to_owned()).collect()
 }
 
-/// Counters of the SMART log.
+/// Adds counters from the SMART log.
 pub(crate) fn nvme_counts(subject: &Subject<'_>, counts: &mut Counts) {
     let log = subject.query(SMART);
     counts.lifetime_bytes_read = number(&log, LogField::BYTES_READ);
@@ -192,7 +191,7 @@ pub(crate) fn nvme_counts(subject: &Subject<'_>, counts: &mut Counts) {
     counts.throttled_heavy_s = number(&log, LogField::THROTTLED_HEAVY_S);
 }
 
-/// Errors of the medium in its error log, which has as many entries as Identify Controller says.
+/// Media errors in the drive's error log, which has as many entries as Identify Controller says.
 fn logged_media_errors(subject: &Subject<'_>) -> Option<u64> {
     let controller = subject.query(Question::Nvme(NvmeCommand::Controller));
     let entries = Controller::parse(controller.value()?)?.error_log_entries();
@@ -200,7 +199,7 @@ fn logged_media_errors(subject: &Subject<'_>) -> Option<u64> {
     Some(media_errors(log.value()?))
 }
 
-/// What it asked for (HMPRE, HMMIN) and what it was given (feature 0Dh), or what the log of the kernel says of that.
+/// Host memory that the drive requested (HMPRE, HMMIN) and was granted (feature 0Dh, or else the kernel's log).
 pub(crate) fn nvme_host_memory(subject: &Subject<'_>, logged_bytes: Option<Fact<u64>>) -> HostMemory {
     let controller = subject.query(Question::Nvme(NvmeCommand::Controller));
     let bytes = controller.and_then(SHORT, |answer| Some(Controller::parse(&answer)?.host_memory_bytes()));
@@ -218,19 +217,19 @@ pub(crate) fn nvme_host_memory(subject: &Subject<'_>, logged_bytes: Option<Fact<
     }
 }
 
-/// By the feature Host Memory Buffer, or else by what the kernel says.
+/// Granted host memory, from the feature Host Memory Buffer, or else from /sys.
 fn granted_memory(subject: &Subject<'_>) -> Fact<u64> {
     let feature = subject.query(Question::Nvme(NvmeCommand::Feature(0x0D)));
     let by_feature = feature.and_then(SHORT, |answer| granted_memory_bytes(&answer));
     by_feature.or_else(|| {
-        // The kernel says whether, not how much.
+        // /sys says whether memory is granted, not how much.
         let place = format!("/sys/class/nvme/{}/hmb", subject.controller.as_deref().unwrap_or("none"));
         let flag = subject.roots.line(&place);
         flag.and_then(wording::HOST_MEMORY_NEEDS_ROOT, |flag| (flag == "0").then_some(0))
     })
 }
 
-/// What Identify Namespace says of its use and its formats.
+/// The space in use and a better format, from Identify Namespace.
 pub(crate) fn nvme_space(subject: &Subject<'_>) -> Space {
     let answer = subject.query(Question::Nvme(NvmeCommand::Namespace));
     let namespace = answer.and_then(wording::INVALID_ANSWER, |answer| Namespace::parse(&answer));
@@ -239,7 +238,7 @@ pub(crate) fn nvme_space(subject: &Subject<'_>) -> Space {
     });
     Space {
         allocated_bytes: allocated,
-        // Where none is better there is nothing to tell.
+        // If no format is better, there is nothing to report.
         better_block_bytes: match namespace.map(|namespace| namespace.better_block_bytes()) {
             Fact::Value { value: None, .. } => Fact::NotQueried,
             block_bytes => block_bytes.and_then(wording::NO_BETTER_FORMAT, |better| better),
@@ -248,9 +247,9 @@ pub(crate) fn nvme_space(subject: &Subject<'_>) -> Space {
     }
 }
 
-// What /sys says of an SD card, an eMMC or UFS.
+// SD cards, eMMC and UFS, as /sys describes them.
 
-/// The card's own words.
+/// What a card reports of itself.
 pub(crate) fn card(subject: &Subject<'_>) -> Card {
     let roots = subject.roots;
     let number = |name: &str| {
@@ -278,8 +277,8 @@ pub(crate) fn card(subject: &Subject<'_>) -> Card {
     }
 }
 
-/// The speed classes in an SD card's status register (SD Physical Layer Simplified Specification 6.00, table 4-44): of each its
-/// number, 0 where the card has none.
+/// The speed classes in an SD card's status register (SD Physical Layer Simplified Specification 6.00, table
+/// 4-44). Each is a number, 0 if the card has none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct SdStatus {
     speed: u8,
@@ -298,7 +297,7 @@ impl SdStatus {
         Some(Self { speed, uhs: byte(14)? >> 4, video: byte(15)?, application: byte(21)? & 15 })
     }
 
-    /// The classes in MB/s: the number of a speed or video class, ten times the grade of UHS.
+    /// The highest promised rate in bytes a second. A speed or video class is a number in MB/s, each UHS grade is 10 MB/s.
     fn promised(self) -> Option<u64> {
         let most = u64::from(self.speed).max(u64::from(self.uhs) * 10).max(u64::from(self.video));
         (most > 0).then_some(most * 1_000_000)
@@ -319,7 +318,7 @@ fn queues(subject: &Subject<'_>) -> Fact<bool> {
     })
 }
 
-/// `timing spec:\t9 (mmc HS200)` of the host's debugfs, which only root sees.
+/// The bus timing from the host's debugfs, which only root sees: `timing spec:\t9 (mmc HS200)`.
 fn timing(subject: &Subject<'_>) -> Fact<String> {
     let host = subject.ancestors().find_map(|folder| {
         let name = folder.rsplit('/').next().filter(|name| is_numbered(name, "mmc"))?;
@@ -334,13 +333,13 @@ fn timing(subject: &Subject<'_>) -> Fact<String> {
     })
 }
 
-/// What an eMMC says of its wear.
+/// The wear that an eMMC reports.
 pub(crate) fn card_health(subject: &Subject<'_>) -> Health {
     let (lives, spare) = (subject.line("device/life_time"), subject.line("device/pre_eol_info"));
     Health { read_only: subject.line("ro").map(|text| text == "1"), ..wear(lives, spare) }
 }
 
-/// What UFS says of it (JESD220, §14.1.4.6), in a folder of its controller.
+/// The wear of UFS (JESD220, §14.1.4.6), from a folder of its controller.
 pub(crate) fn ufs_health(subject: &Subject<'_>) -> Option<Health> {
     let folders = subject.ancestors().map(|folder| format!("{folder}/health_descriptor"));
     let folder = folders.into_iter().find(|folder| subject.roots.exists(folder))?;
@@ -349,8 +348,8 @@ pub(crate) fn ufs_health(subject: &Subject<'_>) -> Option<Health> {
     Some(wear(line("life_time_estimation_a").map(|first| format!("{first} {second}")), line("eol_info")))
 }
 
-/// Steps of ten percent of its lifetime for each of its two kinds of memory, 01h is up to 10 % (JESD84-B51,
-/// §7.4.52); and whether its spare blocks run out (§7.4.51).
+/// The wear of both kinds of memory, in steps of ten percent of their lifetime: 01h is up to 10 %
+/// (JESD84-B51, §7.4.52). Also whether spare blocks run out (§7.4.51).
 fn wear(lives: Fact<String>, spare: Fact<String>) -> Health {
     let used_percent = lives.and_then(wording::NOT_REPORTED_BY_CARD, |text| {
         let steps = text.split_whitespace();
@@ -374,12 +373,12 @@ fn wear(lives: Fact<String>, spare: Fact<String>) -> Health {
     }
 }
 
-// What a cloud volume reports of its limits.
+// The limits that a cloud volume reports.
 
 /// Amazon's log of a volume's performance.
 const AMAZON: Question = Question::Nvme(NvmeCommand::Log(0xD0, 4096));
 
-/// Words of models by which volumes of clouds are known.
+/// Parts of models that identify cloud volumes.
 const MODELS: [(&str, &str); 6] = [
     ("Amazon Elastic Block Store", "AWS EBS"),
     ("Amazon EC2 NVMe Instance Storage", "AWS instance store"),
@@ -389,12 +388,12 @@ const MODELS: [(&str, &str); 6] = [
     ("Microsoft NVMe Direct Disk", "Azure local SSD"),
 ];
 
-/// The kind of volume that has this model, if it is one.
+/// The kind of cloud volume with this model; `None` for other models.
 pub(crate) fn volume_of(model: &str) -> Option<&'static str> {
     MODELS.iter().find(|(word, _)| model.contains(word)).map(|(_, volume)| *volume)
 }
 
-/// What is known of it; nothing where the model is that of no cloud.
+/// The facts of a cloud volume; `None` for other models.
 pub(crate) fn cloud(subject: &Subject<'_>, model: &Fact<String>, counts: &mut Counts) -> Option<Cloud> {
     let name = model.value()?;
     let volume = volume_of(name)?;

@@ -18,7 +18,7 @@ use crate::standards::clean;
 use crate::trim::{Flush, SENDERS, extents};
 use crate::wording::facts as wording;
 
-/// What the mount says of it, and how full it is.
+/// The file system of a mount: what its options say, and how full it is.
 pub(crate) fn file_system(roots: &Roots, queries: &dyn MachineQuery, mount: &Mount) -> FileSystem {
     const MOUNTS: &str = "/proc/self/mountinfo";
     let filled = fact(queries.space_usage(&mount.point), "statvfs");
@@ -46,14 +46,14 @@ pub(crate) fn file_system(roots: &Roots, queries: &dyn MachineQuery, mount: &Mou
     }
 }
 
-/// As df reckons: the used part of what is used and what an ordinary user may still use.
+/// As df computes it: what is used, over that and what an ordinary user may still use.
 fn used_percent(filled: SpaceUsage) -> Option<f64> {
     let used = filled.total_bytes.saturating_sub(filled.free_bytes);
     let usable = used.saturating_add(filled.available_bytes);
     (usable > 0).then(|| (1000.0 * used as f64 / usable as f64).round() / 10.0)
 }
 
-// Who sends TRIM for a file system: its mount, or the timer of fstrim, and whether that really covers it.
+// Who sends TRIM for a file system: its mount, or the fstrim timer, and whether the timer covers this mount.
 
 /// Folders of systemd's units, the most important first (systemd.unit(5)).
 const UNITS: [&str; 5] = [
@@ -65,7 +65,7 @@ const UNITS: [&str; 5] = [
 ];
 const STAMP: &str = "/var/lib/systemd/timers/stamp-fstrim.timer";
 
-/// What is set up for this mount.
+/// How TRIM is set up for this mount.
 pub(crate) fn trimming(roots: &Roots, queries: &dyn MachineQuery, mount: &Mount) -> Trimming {
     let sends = SENDERS.contains(&&*mount.kind);
     let immediate = mount.has_option("discard");
@@ -95,7 +95,7 @@ fn present(roots: &Roots, timer: Option<&str>) -> Fact<bool> {
     if let Some(path) = timer {
         return Fact::new(true, path);
     }
-    // Without systemd, distributions run it by cron.
+    // Distributions without systemd run it by cron.
     let jobs = ["/etc/cron.daily/fstrim", "/etc/cron.weekly/fstrim", "/etc/periodic/weekly/fstrim"];
     match jobs.iter().find(|job| roots.exists(job)) {
         Some(job) => Fact::new(true, *job),
@@ -122,7 +122,7 @@ fn last_run(roots: &Roots, queries: &dyn MachineQuery) -> Fact<u64> {
     }
 }
 
-/// Whether the service trims this mount, why, and how that is known.
+/// Whether the fstrim service trims this mount, why, and where that was found.
 fn coverage(roots: &Roots, mount: &Mount) -> Result<(bool, String, String), String> {
     let no = |reason: String, origin: &str| Ok((false, reason, origin.to_owned()));
     if !SENDERS.contains(&&*mount.kind) {
@@ -156,8 +156,8 @@ fn coverage(roots: &Roots, mount: &Mount) -> Result<(bool, String, String), Stri
     Ok((named, wording::runs_command(command), path))
 }
 
-/// fstrim takes the first of these files that lists anything, and ignores the others (fstrim(8),
-/// --listed-in).
+/// Whether fstrim's lists name this mount. It takes the first of these files that lists anything, and ignores
+/// the others (fstrim(8), --listed-in).
 fn listed_in(roots: &Roots, mount: &Mount, files: &str) -> Result<(bool, String, String), String> {
     for file in files.split(':') {
         let text = roots.text(file);
@@ -211,7 +211,7 @@ impl Entry {
     }
 }
 
-// How old and how fragmented files are: a bounded sample of a folder, of which no name is kept.
+// Age and fragmentation of files, from a bounded sample of a folder; no name is kept.
 
 /// Names examined, at most.
 const ENTRIES_MAX: usize = 20_000;
@@ -221,13 +221,13 @@ const MAPPED_MAX: usize = 400;
 const MAPPED_BYTES_MIN: u64 = 1 << 20;
 /// Bytes of a MiB, 2²⁰.
 const MIB: f64 = (1 << 20) as f64;
-/// Holes of a file that are looked at. Chosen: some tens of milliseconds.
+/// Most holes of a file that are counted. Chosen: some tens of milliseconds.
 const HOLES_MAX: usize = 20_000;
 const HOLES: &str = "SEEK_HOLE";
 const TIMES: &str = "statx";
 const PLACES: &str = "FIEMAP";
 
-/// Of the folder at `path`, as far as one file system goes, or of the file there.
+/// Samples the folder at `path`, within one file system, or the file there.
 pub(crate) fn sample(path: &Path) -> Files {
     let walk = WalkDir::new(path).same_file_system(true).follow_links(false);
     let is_ours = |name: &std::ffi::OsStr| name == DIRECTORY;
@@ -256,7 +256,7 @@ pub(crate) fn sample(path: &Path) -> Files {
     files
 }
 
-/// Of one open file.
+/// Samples one open file.
 pub(crate) fn sample_file(file: impl AsFd) -> Files {
     let metadata = file.as_fd().try_clone_to_owned().and_then(|fd| File::from(fd).metadata());
     let metadata = match metadata {
@@ -283,7 +283,7 @@ struct Pieces {
 
 impl Pieces {
     fn add(&mut self, file: impl AsFd, bytes: u64) {
-        // Dirty data stays in memory: nothing is written for the sake of an answer.
+        // Dirty data stays in memory, as an answer must not cause writes.
         match extents(file, bytes, Flush::Never) {
             Ok(extents) => {
                 // Adjacent extents on the drive count as one, however the file system stores them.
@@ -315,7 +315,7 @@ impl Pieces {
     }
 }
 
-/// Bytes of a file that lie in holes, as far as its file system reports them. None where it has more than [`HOLES_MAX`].
+/// Bytes in the holes of a file, if its file system reports them; unknown if there are more than [`HOLES_MAX`].
 pub(crate) fn hole_bytes(file: impl AsFd, length: u64) -> Fact<u64> {
     let (mut at, mut holes) = (0, 0);
     for _ in 0..HOLES_MAX {
@@ -333,7 +333,7 @@ pub(crate) fn hole_bytes(file: impl AsFd, length: u64) -> Fact<u64> {
     Fact::unknown(wording::TOO_MANY_HOLES, HOLES)
 }
 
-/// Counts and ages.
+/// Counts and ages of files.
 fn ages<'a>(files: impl Iterator<Item = &'a Metadata>) -> Files {
     let now = jiff::Timestamp::now().as_second();
     let age = |since: i64| u64::try_from(now.saturating_sub(since)).unwrap_or(0);

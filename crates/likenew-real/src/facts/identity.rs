@@ -13,12 +13,12 @@ use crate::standards::nvme::Controller;
 use crate::standards::scsi;
 use crate::wording::facts as wording;
 
-/// What the salt of serial numbers is made for, so that no other use of it gives the same hash.
+/// What the hash is made for, so that no other use of the machine ID gives the same one.
 const PURPOSE: &[u8] = b"likenew: serial number of a drive";
 
 const SILENT: &str = wording::NOT_REPORTED;
 
-/// Its identity.
+/// The identity of a drive.
 pub(crate) fn identity(subject: &Subject<'_>) -> Identity {
     let identify = subject.ata_identify();
     let sectors = subject.roots.count::<u64>(&subject.device, "size");
@@ -44,7 +44,7 @@ fn model(subject: &Subject<'_>, identify: &Fact<IdentifyDevice>) -> Fact<String>
     if subject.kind == DriveKind::Card {
         return subject.line("device/name");
     }
-    // /sys has the 16 characters of SCSI, which is less than ATA's 40.
+    // /sys has SCSI's 16 characters of a model, ATA has 40.
     let whole = identify.clone().and_then(wording::NO_MODEL, |identify| identify.model());
     let udev = || {
         if subject.kind == DriveKind::Sata { subject.udev("ID_MODEL_ENC") } else { Fact::NotQueried }
@@ -108,8 +108,8 @@ pub(crate) fn hashed_serial(roots: &Roots, plain: Fact<String>) -> Fact<Serial> 
     })
 }
 
-/// Keyed with this machine's identity, which is itself to be kept secret (machine-id(5)). So a hash does not
-/// reveal the serial number to anyone who tries all of them, and a drive always has the same hash on this
+/// Hashes a serial number with the machine ID as key, which is to be kept secret (machine-id(5)). So trying
+/// all serial numbers does not reveal the one behind a hash, and a drive always has the same hash on this
 /// machine.
 fn hash(roots: &Roots, serial: &str) -> Option<String> {
     let id = roots.line("/etc/machine-id");
@@ -121,7 +121,7 @@ fn hash(roots: &Roots, serial: &str) -> Option<String> {
     Some(bytes.iter().take(16).map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// Host names repeat, such as those of cloned machines, and identities do not.
+/// A name for this machine. Its hash tells machines apart whose host names repeat, as those of clones do.
 pub(crate) fn machine_name(roots: &Roots) -> String {
     /// Characters of the hash: enough for the machines of one laboratory.
     const HASH_CHARS: usize = 8;
@@ -130,7 +130,7 @@ pub(crate) fn machine_name(roots: &Roots) -> String {
     format!("{host}-{}", hash.get(..HASH_CHARS).unwrap_or_default())
 }
 
-/// ATA: what IDENTIFY DEVICE says, or what udev has made of it. SCSI: page B1h.
+/// The rotation rate. ATA: from IDENTIFY DEVICE, or from udev, which read that. SCSI: from page B1h.
 fn rotation(subject: &Subject<'_>, identify: &Fact<IdentifyDevice>) -> Fact<u32> {
     match subject.kind {
         DriveKind::Nvme | DriveKind::Card => return Fact::new(0, wording::ALWAYS_FLASH),
@@ -145,15 +145,15 @@ fn rotation(subject: &Subject<'_>, identify: &Fact<IdentifyDevice>) -> Fact<u32>
     first_known([ata, scsi, udev])
 }
 
-/// What SCSI's page B1h says, as the kernel keeps it.
+/// The rotation rate from SCSI's page B1h, as the kernel keeps it.
 pub(crate) fn scsi_rotation(roots: &Roots, device: &BlockDevice) -> Fact<u32> {
     let page = roots.bytes(&Roots::place(device, "device/vpd_pgb1"));
     page.and_then(SILENT, |page| scsi::rotation_rpm(&page))
 }
 
-/// Makers of controllers that exist in software only, by their numbers (the PCI ID database): the drives at
-/// them can have any name that was typed. Emulated controllers of Intel and others, as in QEMU, have its
-/// number as that of their subsystem.
+/// PCI vendor numbers of controllers that exist in software only (the PCI ID database). The drives at them
+/// can have any model that was typed. Emulated controllers of Intel and others, as in QEMU, have such a
+/// number as their subsystem's vendor.
 const EMULATORS: [(u64, &str); 4] =
     [(0x1AF4, "QEMU"), (0x1B36, "QEMU"), (0x15AD, "VMware"), (0x80EE, "VirtualBox")];
 
@@ -166,8 +166,8 @@ fn virtualization(subject: &Subject<'_>) -> Fact<Option<String>> {
     }
 }
 
-/// By the controller next above it. A bridge of USB may be a real one that a guest was handed, whatever it is
-/// plugged into there.
+/// The emulator of a drive, by the nearest controller above the drive. USB is left out: a guest may have been
+/// given a real bridge, which is then behind an emulated port.
 fn emulated_by(subject: &Subject<'_>) -> Option<Fact<Option<String>>> {
     if !matches!(subject.kind, DriveKind::Nvme | DriveKind::Sata | DriveKind::Scsi) {
         return None;
@@ -183,7 +183,7 @@ fn emulated_by(subject: &Subject<'_>) -> Option<Fact<Option<String>>> {
     })
 }
 
-/// ATA: TRIM. NVMe: Dataset Management. SCSI: UNMAP.
+/// Whether the drive takes TRIM (ATA), Dataset Management (NVMe) or UNMAP (SCSI).
 fn knows_trim(subject: &Subject<'_>, identify: Fact<IdentifyDevice>) -> Fact<bool> {
     match subject.kind {
         DriveKind::Sata => identify.map(|identify| identify.trim().trims),

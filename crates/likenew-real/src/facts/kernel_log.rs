@@ -1,4 +1,4 @@
-//! Lines of the kernel's log about one drive.
+//! Lines of the kernel's log about one drive, and the kernel's counters of its I/O and of link errors.
 
 use likenew_core::facts::{Counts, Fact, Log, LogKind, LogLine};
 use likenew_core::stat::Stat;
@@ -9,15 +9,15 @@ use crate::block::parse_stat;
 use crate::standards::clean;
 use crate::wording::facts as wording;
 
-/// A record of /dev/kmsg: `PRIORITY,NUMBER,MICROSECONDS,FLAGS;TEXT`, and lines that begin with a blank for
-/// what belongs to it (Documentation/ABI/testing/dev-kmsg).
+/// A record of /dev/kmsg: `PRIORITY,NUMBER,MICROSECONDS,FLAGS;TEXT`. Lines that begin with a blank continue
+/// it (Documentation/ABI/testing/dev-kmsg).
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Record {
     pub(crate) at_s: f64,
     pub(crate) text: String,
 }
 
-/// All records of the log that can be read.
+/// All records of a log that can be read.
 pub(crate) fn records(bytes: &[u8]) -> Vec<Record> {
     let text = String::from_utf8_lossy(bytes);
     let record = |line: &str| {
@@ -33,12 +33,12 @@ pub(crate) fn kernel_log(queries: &dyn MachineQuery) -> Fact<Vec<Record>> {
     answer(queries, "", Question::KernelLog).map(|bytes| records(&bytes))
 }
 
-/// Its lines about the drive, and how many.
+/// The log's lines about the drive; `counts` gets how many there are of each kind.
 pub(crate) fn log(subject: &Subject<'_>, records: &Fact<Vec<Record>>, counts: &mut Counts) -> Log {
     lines_of(&names(subject), records, counts)
 }
 
-/// Lines with any of these names, and how many of each kind.
+/// Lines with any of these names; `counts` gets how many there are of each kind.
 pub(crate) fn lines_of(names: &[String], records: &Fact<Vec<Record>>, counts: &mut Counts) -> Log {
     let lines = records.clone().map(|records| {
         let of_it = |record: &Record| {
@@ -74,11 +74,11 @@ pub(crate) fn host_memory_bytes(log: &Log) -> Option<Fact<u64>> {
     }
 }
 
-/// What the kernel calls the drive and everything on the way to it.
+/// The kernel's names for the drive and for everything on the way to it.
 fn names(subject: &Subject<'_>) -> Vec<String> {
     let mut names = vec![subject.name()];
     names.extend(subject.controller.clone());
-    // The file's last folder but two names a SCSI device: `2:0:0:0`.
+    // A folder with four numbers is a SCSI device: `2:0:0:0`.
     for folder in subject.ancestors() {
         let Some(part) = folder.rsplit('/').next() else { continue };
         let is_port = ["ata", "mmc"].iter().any(|word| is_numbered(part, word));
@@ -92,7 +92,7 @@ fn names(subject: &Subject<'_>) -> Vec<String> {
     names
 }
 
-/// Whether a line contains the name as a whole word: `ata3` is in `ata3: …` and `ata3.00: …`, and not in
+/// Whether a line contains the name as a whole word: `ata3` is in `ata3: …` and `ata3.00: …`, but not in
 /// `ata31: …`.
 fn mentions(text: &str, name: &str) -> bool {
     let bounds = |at: usize| {
@@ -103,7 +103,7 @@ fn mentions(text: &str, name: &str) -> bool {
     text.match_indices(name).any(|(at, _)| bounds(at))
 }
 
-/// Words in complaints of Linux's drivers, the clearest first.
+/// Words in messages of Linux's drivers, the clearest first.
 const WORDS: [(LogKind, &[&str]); 8] = [
     (LogKind::HostMemory, &["host memory"]),
     (
@@ -170,9 +170,9 @@ const WORDS: [(LogKind, &[&str]); 8] = [
     ),
 ];
 
-/// What a line is about, by words that drivers use. Lines that only announce a drive have no kind.
+/// The kind of a line, by words that drivers use. Lines that only announce a drive have no kind.
 pub(crate) fn kind(text: &str) -> Option<LogKind> {
-    // By these a driver says how it is set up, in words that stand in complaints, too.
+    // With these words a driver announces its settings, which contain words of complaints.
     const SETTINGS: [&str; 4] = ["AER: enabled with", "TaskAbort/Reset timeout", "hcc params", "quirk_"];
     if SETTINGS.iter().any(|words| text.contains(words)) {
         return None;
@@ -181,10 +181,10 @@ pub(crate) fn kind(text: &str) -> Option<LogKind> {
     WORDS.iter().find(|(_, words)| is_kind(words)).map(|(kind, _)| *kind)
 }
 
-// The I/O of all programs at a drive: counts since it was attached, and what other programs do while nothing
-// is measured.
+// The I/O of all programs at a drive: counts since it was attached, and the rates of other programs while
+// nothing is measured.
 
-/// A line of counts, and when it was read.
+/// The kernel's I/O counters of the drive.
 pub(crate) fn reading(subject: &Subject<'_>) -> Fact<Stat> {
     if subject.line("queue/iostats").value().is_some_and(|text| text == "0") {
         let origin = Roots::place(&subject.device, "queue/iostats");
@@ -193,7 +193,7 @@ pub(crate) fn reading(subject: &Subject<'_>) -> Fact<Stat> {
     subject.line("stat").and_then(wording::NOT_COUNTERS, |line| parse_stat(&line))
 }
 
-/// Counters of the kernel, in bytes.
+/// Adds the kernel's I/O counters; amounts are in bytes.
 pub(crate) fn io_counts(reading: &Fact<Stat>, counts: &mut Counts) {
     let older = wording::NOT_COUNTED;
     counts.reads = reading.clone().map(|stat| stat.read.ios);
@@ -216,7 +216,7 @@ pub(crate) fn rate(before: &Fact<u64>, after: &Fact<u64>, seconds: f64) -> Fact<
     }
 }
 
-/// Errors of the link that the ports of PCI Express count: the drive's own and those of the port above (AER,
+/// Adds PCI Express link errors: those of the drive and of the port above (AER,
 /// Documentation/ABI/testing/sysfs-bus-pci-devices-aer_stats).
 pub(crate) fn link_errors(subject: &Subject<'_>, counts: &mut Counts) {
     let roots = subject.roots;

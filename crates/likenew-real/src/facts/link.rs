@@ -6,7 +6,7 @@ use likenew_core::facts::{DriveKind, Fact, Hop, Link, Power};
 use super::machine::{Subject, is_numbered};
 use crate::wording::facts as wording;
 
-/// The way from the host to the drive.
+/// The link from the host to the drive.
 pub(crate) fn link(subject: &Subject<'_>) -> Link {
     let (bus, mut hops) = match subject.kind {
         DriveKind::Nvme => (nvme_bus(subject), Vec::new()),
@@ -28,7 +28,7 @@ pub(crate) fn link(subject: &Subject<'_>) -> Link {
     }
 }
 
-/// A link of these parts: what it carries is what its slowest part does.
+/// A link of these parts, which carries what its slowest part does.
 pub(crate) fn of_hops(hops: Vec<Hop>) -> Link {
     let least = |rate: fn(&Hop) -> &Fact<u64>| {
         hops.iter().map(rate).filter(|fact| fact.value().is_some()).min_by_key(|fact| fact.get()).cloned()
@@ -64,8 +64,8 @@ fn nvme_bus(subject: &Subject<'_>) -> Fact<String> {
 fn driver(subject: &Subject<'_>) -> Fact<String> {
     let roots = subject.roots;
     let mut is_above_host = false;
-    // Of USB the driver of the interface decides, of others that of what they are plugged into: of SCSI that
-    // is above its host.
+    // For USB the driver of the interface counts, for others the driver of the controller. A SCSI disk's
+    // controller is above its host.
     for folder in subject.ancestors() {
         let is_wanted = match subject.kind {
             DriveKind::Usb => roots.exists(&format!("{folder}/bInterfaceClass")),
@@ -136,20 +136,20 @@ fn pcie_hop(subject: &Subject<'_>, folder: &str, kind: &str) -> Hop {
     }
 }
 
-/// `8.0 GT/s PCIe`, `8 GT/s` of older kernels, `6.0 Gbps`: how many a second.
+/// The number a second in `8.0 GT/s PCIe`, `8 GT/s` (older kernels) or `6.0 Gbps`.
 fn giga(text: &str, unit: &str) -> Option<u64> {
     let number: f64 = text.split_once(unit)?.0.trim().parse().ok()?;
     (0.1..1000.0).contains(&number).then_some((number * 1e9).round() as u64)
 }
 
-/// `0000:01:00.0`
+/// Whether a name is a PCI address: `0000:01:00.0`.
 pub(crate) fn is_pci_address(name: &str) -> bool {
     let is_hex = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_hexdigit());
     let parts: Vec<&str> = name.split([':', '.']).collect();
     parts.len() == 4 && name.contains('.') && parts.into_iter().all(is_hex)
 }
 
-/// The drive's own side (IDENTIFY DEVICE words 76 and 77, ACS-3) and the port's (`ata_link`, and the
+/// A SATA link: the drive's side (IDENTIFY DEVICE words 76 and 77, ACS-3) and the port's (`ata_link`, and the
 /// capabilities of AHCI).
 fn sata_hops(subject: &Subject<'_>) -> Vec<Hop> {
     let identify = subject.ata_identify();
@@ -183,7 +183,7 @@ fn sata_port(subject: &Subject<'_>) -> Option<Hop> {
     Some(hop(last(&port), "the port", speed("sata_spd"), best, sata_bytes_per_s))
 }
 
-/// A part of a link by its speed now and at best, and the bytes that such a line carries.
+/// A part of a link: its line speed now and at best, and `bytes_per_s`, which turns a line speed into the bytes that it carries.
 pub(crate) fn hop(
     name: &str,
     kind: &str,
@@ -215,7 +215,7 @@ fn usb_hop(subject: &Subject<'_>, folder: &str, is_drive: bool) -> Hop {
         roots.number::<f64>(&format!("{folder}/speed")).and_then(wording::NOT_A_USB_SPEED, |megabits| {
             (1.0..1e6).contains(&megabits).then_some((megabits * 1e6).round() as u64)
         });
-    // A USB 3 drive reports 2.1 where it was connected as USB 2, and then does not say what it could do.
+    // A USB 3 drive that is connected as USB 2 reports 2.1, and does not say what it could do.
     let version = roots.number::<f64>(&format!("{folder}/version"));
     let best = if is_drive {
         let reason = wording::USB_VERSION_2_1;
@@ -243,7 +243,7 @@ fn queue_depth(subject: &Subject<'_>) -> Fact<u64> {
 
 fn queues(subject: &Subject<'_>) -> Fact<u64> {
     let count_of = |controller: &String| {
-        // One of them is for commands of administration.
+        // One queue is for admin commands.
         let all_queues = subject.roots.number::<u64>(&format!("/sys/class/nvme/{controller}/queue_count"));
         all_queues.map(|queues| queues.saturating_sub(1))
     };
@@ -256,7 +256,7 @@ fn last(folder: &str) -> &str {
 
 // Power policies that affect a drive's latency.
 
-/// What is set for the drive and its link.
+/// The power settings of the drive and its link.
 pub(crate) fn power(subject: &Subject<'_>) -> Power {
     let roots = subject.roots;
     let aspm = || {

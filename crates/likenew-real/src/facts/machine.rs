@@ -1,5 +1,5 @@
-//! One machine: its files, what it and its drives are asked, each of its drives as a subject, and what is known of
-//! the machine itself.
+//! A machine as a source of facts: its files, the queries to it and its drives, each drive as a subject, and
+//! facts of the machine itself.
 
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read as _};
@@ -14,25 +14,24 @@ use crate::standards::ata::IdentifyDevice;
 use crate::standards::{clean, scsi};
 use crate::wording::facts as wording;
 
-// Where the system's own files are: under `/`, or under a folder into which those of another machine were
-// copied.
+// Where the system's own files are: under `/`, or in a folder with copies of another machine's files.
 
-/// No file that is read here is longer; the rest of a longer one is ignored.
+/// Most bytes of a file that are read; no file that is read here is longer.
 const BYTES_MAX: u64 = 4 << 20;
 
-/// One machine's files. All paths are those that the machine has, from its root on, and so are all origins.
+/// One machine's files. All paths, and all origins of facts, are paths as that machine has them, from its root on.
 #[derive(Clone, Debug)]
 pub(crate) struct Roots {
     root: PathBuf,
 }
 
 impl Roots {
-    /// This machine's.
+    /// This machine's files.
     pub(crate) fn system() -> Self {
         Self::at(Path::new("/"))
     }
 
-    /// Those under a folder.
+    /// The files of a machine, copied to a folder.
     pub(crate) fn at(root: &Path) -> Self {
         Self { root: fs::canonicalize(root).unwrap_or_else(|_| root.to_owned()) }
     }
@@ -41,7 +40,7 @@ impl Roots {
         self.root.join(path.trim_start_matches('/'))
     }
 
-    /// Whether there is something of that name, if only a link to nowhere.
+    /// Whether something has this path, even a link to nowhere.
     pub(crate) fn exists(&self, path: &str) -> bool {
         self.real(path).symlink_metadata().is_ok()
     }
@@ -58,12 +57,12 @@ impl Roots {
         fs::read_link(self.real(path)).ok()
     }
 
-    /// The name of what a link leads to: of a driver, a subsystem.
+    /// The name of what a link leads to, such as a driver or subsystem.
     pub(crate) fn link_name(&self, path: &str) -> Option<String> {
         Some(clean(&self.link(path)?.file_name()?.to_string_lossy()))
     }
 
-    /// The folder that a path leads to, as the machine calls it.
+    /// The folder that a path leads to, without links, as the machine calls it.
     pub(crate) fn resolve_path(&self, path: &str) -> Option<String> {
         let real = fs::canonicalize(self.real(path)).ok()?;
         let inside = real.strip_prefix(&self.root).ok()?;
@@ -153,7 +152,7 @@ impl Roots {
         format!("/{}", inside.display())
     }
 
-    /// Where an attribute of a block device is found, in few words.
+    /// The short path of an attribute of a block device.
     pub(crate) fn place(device: &BlockDevice, attribute: &str) -> String {
         format!("/sys/class/block/{}/{attribute}", device.name())
     }
@@ -182,26 +181,26 @@ pub(crate) fn unreadable_fact<T>(error: &std::io::Error, origin: &str) -> Fact<T
 
 // Queries to drives and the kernel, apart from files: each of them only reads.
 
-/// A query. All of them only read.
+/// A query to a drive or the kernel. All of these only read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Question<'a> {
-    /// A command to an NVMe drive; the answer of a feature has its value in four bytes, then its data.
+    /// A command to an NVMe drive. The answer about a feature is its value in four bytes, then its data.
     Nvme(NvmeCommand),
     /// ATA's IDENTIFY DEVICE: 512 bytes.
     AtaIdentify,
     /// A command to an ATA drive: 512 bytes.
     Ata(AtaCommand),
-    /// The output of smartctl, as JSON, with the type that it is told (`-d`).
+    /// The output of smartctl as JSON, run with this type (`-d`).
     Smartctl(Option<&'a str>),
-    /// The drives that smartctl finds without opening one, as JSON.
+    /// The drives that smartctl lists without opening any, as JSON.
     SmartctlScan,
-    /// The table of a device mapper's device, as `dmsetup table` prints it, which hides keys.
+    /// The table of a device mapper's device, as `dmsetup table` prints it with keys hidden.
     MapperTable,
     /// The kernel's log, as /dev/kmsg has it.
     KernelLog,
 }
 
-/// Arguments of smartctl; the device comes last. It ends with exit status 7 where the disk sleeps.
+/// Arguments of smartctl; the device comes last. smartctl ends with exit status 7 if the disk sleeps.
 pub(crate) const SMARTCTL_ARGUMENTS: [&str; 10] =
     ["--json=co", "-i", "-H", "-A", "-l", "error", "-l", "selftest", "-n", "standby,7"];
 
@@ -253,13 +252,13 @@ pub(crate) struct SpaceUsage {
 
 /// The source of answers: this machine, or files with the answers of another one.
 pub(crate) trait MachineQuery {
-    /// The answer of a block device, by its name, or of the kernel, by an empty one.
+    /// The answer of the block device with this name, or of the kernel for an empty name.
     ///
     /// # Errors
     /// Why there is none.
     fn query(&self, device: &str, question: Question<'_>) -> Result<Vec<u8>, Refusal>;
 
-    /// The type that smartctl is to be told for a drive, with who gave it as its origin.
+    /// The type that smartctl was given for a drive; its origin says who gave it.
     fn smartctl_device(&self, device: &BlockDevice) -> Fact<String>;
 
     /// The space of the file system at a path.
@@ -268,13 +267,13 @@ pub(crate) trait MachineQuery {
     /// Why it is not known.
     fn space_usage(&self, path: &str) -> Result<SpaceUsage, Refusal>;
 
-    /// Whether this is done as root.
+    /// Whether this runs as root.
     fn is_root(&self) -> bool;
 
     /// The date in seconds since 1970.
     fn now_s(&self) -> i64;
 
-    /// Lets some time pass in which other programs may do I/O, and returns how much it was, in seconds.
+    /// Waits while other programs may do I/O, and returns for how many seconds.
     fn pause_s(&self) -> f64;
 }
 
@@ -283,7 +282,7 @@ pub(crate) fn answer(queries: &dyn MachineQuery, device: &str, question: Questio
     fact(queries.query(device, question), question.origin())
 }
 
-/// What was answered, or why nothing was, as a fact.
+/// An answer, or the reason for none, as a fact.
 pub(crate) fn fact<T>(answer: Result<T, Refusal>, origin: impl Into<String>) -> Fact<T> {
     match answer {
         Ok(value) => Fact::new(value, origin),
@@ -292,7 +291,7 @@ pub(crate) fn fact<T>(answer: Result<T, Refusal>, origin: impl Into<String>) -> 
     }
 }
 
-// One drive that facts are collected of, with everything that several readers need of it.
+// A drive whose facts are collected, with what several readers need to know of it.
 
 /// A drive at the bottom of a stack.
 pub(crate) struct Subject<'a> {
@@ -300,11 +299,11 @@ pub(crate) struct Subject<'a> {
     pub(crate) queries: &'a dyn MachineQuery,
     pub(crate) device: BlockDevice,
     pub(crate) kind: DriveKind,
-    /// Its folder without links, as the machine calls it.
+    /// The drive's folder without links, as the machine calls it.
     pub(crate) folder: String,
     /// The controller of an NVMe drive: `nvme0`.
     pub(crate) controller: Option<String>,
-    /// The type that smartctl is told.
+    /// The type for smartctl's option `-d`.
     pub(crate) smartctl_device: Fact<String>,
 }
 
@@ -317,7 +316,7 @@ impl<'a> Subject<'a> {
         Self { roots, queries, device, kind, folder, controller, smartctl_device }
     }
 
-    /// The kernel's name.
+    /// The kernel's name for the drive.
     pub(crate) fn name(&self) -> String {
         self.device.name()
     }
@@ -327,13 +326,12 @@ impl<'a> Subject<'a> {
         self.roots.attribute(&self.device, name)
     }
 
-    /// Asks the drive.
+    /// Sends a query to the drive.
     pub(crate) fn query(&self, question: Question<'_>) -> Fact<Vec<u8>> {
         fact(self.queries.query(&self.name(), question), question.origin())
     }
 
-    /// ATA's IDENTIFY DEVICE: from the page that the kernel keeps of it, which everyone may read, or by a
-    /// query.
+    /// ATA's IDENTIFY DEVICE, from the page that the kernel keeps and everyone may read, or else by a query.
     pub(crate) fn ata_identify(&self) -> Fact<IdentifyDevice> {
         if self.kind != DriveKind::Sata {
             return Fact::NotQueried;
@@ -348,7 +346,7 @@ impl<'a> Subject<'a> {
             .and_then(wording::SHORT_ANSWER, |answer| IdentifyDevice::parse(&answer))
     }
 
-    /// What udev keeps of it.
+    /// A property of the drive in udev's database.
     pub(crate) fn udev(&self, name: &str) -> Fact<String> {
         let Some(number) = self.device.number() else { return Fact::NotQueried };
         let file = format!("/run/udev/data/b{}:{}", number.major, number.minor);
@@ -364,7 +362,7 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// The controller of a namespace; with multipath, the first of those that its subsystem has.
+/// The controller of a namespace; with multipath, the first controller of the namespace's subsystem.
 fn controller(roots: &Roots, device: &BlockDevice) -> Option<String> {
     if !device.name().starts_with("nvme") {
         return None;
@@ -397,7 +395,7 @@ pub(super) fn is_numbered(name: &str, word: &str) -> bool {
     number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// Behind an ATA port, or a disk of ATA behind a controller for SAS.
+/// Whether a disk speaks ATA: it is behind an ATA port, or an ATA disk behind a SAS controller.
 fn is_ata(device: &BlockDevice, folder: &str) -> bool {
     let on_port = folder.split('/').any(|part| is_numbered(part, "ata"));
     on_port || device.attribute("device/vendor").as_deref() == Some("ATA")
@@ -405,7 +403,7 @@ fn is_ata(device: &BlockDevice, folder: &str) -> bool {
 
 // The machine: its kernel, whether it is a container or virtual, what it is made of.
 
-/// What is known of the machine.
+/// The facts of the machine itself.
 pub(crate) fn machine(roots: &Roots, queries: &dyn MachineQuery) -> Machine {
     Machine {
         kernel: roots.line("/proc/sys/kernel/osrelease"),
@@ -417,7 +415,7 @@ pub(crate) fn machine(roots: &Roots, queries: &dyn MachineQuery) -> Machine {
     }
 }
 
-/// The marks that container managers leave (systemd's container interface, Docker, Podman).
+/// The container manager, by the marks that such managers leave (systemd's container interface, Docker, Podman).
 fn container(roots: &Roots) -> Fact<Option<String>> {
     let named = roots.line("/run/systemd/container");
     if named.value().is_some() {
@@ -431,7 +429,7 @@ fn container(roots: &Roots) -> Fact<Option<String>> {
     Fact::new(None, wording::NO_CONTAINER)
 }
 
-/// Words of firmware by which virtual machines are known.
+/// Words in firmware that identify virtual machines.
 const HYPERVISORS: [&str; 14] = [
     "QEMU",
     "KVM",
@@ -459,7 +457,7 @@ fn virtual_machine(roots: &Roots) -> Fact<Option<String>> {
     let words = || firmware.value().cloned().or_else(|| hypervisor.value().cloned());
     match flag {
         Some(true) => Fact::new(Some(words().unwrap_or_else(|| "a hypervisor".to_owned())), CPU),
-        // Clouds give their whole machines the same words of firmware.
+        // The firmware of bare-metal cloud machines has the same words, so the processor's flag decides.
         Some(false) => Fact::new(None, CPU),
         None if hypervisor.value().is_some() => hypervisor.map(Some),
         None => {

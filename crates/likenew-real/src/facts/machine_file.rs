@@ -1,5 +1,5 @@
-//! Machines that were written down by hand from the public formats, for tests and fuzzers:
-//! `tests/machines/NAME.txt`, one file for each.
+//! Machines written down by hand from the public formats, for tests and fuzzers: one file
+//! `tests/machines/NAME.txt` for each.
 //!
 //! Such a file has lines of these forms; blocks are indented by two spaces:
 //!
@@ -7,8 +7,8 @@
 //! - `PATH = TEXT` or `PATH =` and a block: a file; `PATH -> TARGET`: a link; `slave PATH`: a link to the
 //!   block device of that name;
 //! - `PATH : BYTES` and a block of `OFFSET: HEX`: a file of so many bytes, zeros but for those;
-//! - `ask DEVICE QUESTION BYTES` and such a block: an answer; `ask DEVICE QUESTION =` and a block: one that is text;
-//! - `told DEVICE TYPE`: the type that smartctl is told, of which the answer is `ask DEVICE smartctl:TYPE =`;
+//! - `ask DEVICE QUESTION BYTES` and such a block: an answer; `ask DEVICE QUESTION =` and a block: an answer in text;
+//! - `told DEVICE TYPE`: the type that smartctl is run with; `ask DEVICE smartctl:TYPE =` then has its answer;
 //! - `space PATH TOTAL FREE AVAILABLE`: a file system's bytes; `root` or `nobody`: the user who asks;
 //!   `now SECONDS`: the date.
 //!
@@ -40,7 +40,7 @@ pub(super) struct Machine {
 }
 
 impl Machine {
-    /// Puts the files of a machine under a folder.
+    /// Writes the files of a machine into a folder.
     pub(super) fn unpack(text: &str, root: &Path) -> Self {
         let mut machine = Self { is_root: true, ..Self::default() };
         let mut names: Vec<(String, String)> = Vec::new();
@@ -209,20 +209,20 @@ pub(super) fn files_below(folder: &Path, files: &mut Vec<PathBuf>) {
 
 // Entry points of this crate for fuzzers.
 
-/// Mounts whose facts are collected of one machine.
+/// Most mounts of a machine whose facts are collected.
 const MOUNTS_MAX: usize = 8;
 
 /// A machine made from files, whose contents and answers can be replaced.
 pub struct FuzzMachine {
     root: PathBuf,
     machine: Machine,
-    /// With what is in them now.
+    /// The files, with their current contents.
     files: Vec<(PathBuf, Vec<u8>)>,
     queries: Vec<(String, String)>,
 }
 
 impl FuzzMachine {
-    /// Puts the files of a machine under an empty folder.
+    /// Writes the files of a machine into an empty folder.
     pub fn unpack(text: &str, root: &Path) -> Self {
         let machine = Machine::unpack(text, root);
         let mut files = Vec::new();
@@ -234,13 +234,13 @@ impl FuzzMachine {
         Self { root: root.to_owned(), files: files.collect(), machine, queries }
     }
 
-    /// What its files hold, and what its drives answer.
+    /// The contents of the machine's files, then the answers of its drives.
     pub fn parts(&self) -> Vec<Vec<u8>> {
         let files = self.files.iter().map(|(_, bytes)| bytes.clone());
         files.chain(self.queries.iter().map(|question| self.machine.answers[question].clone())).collect()
     }
 
-    /// Collects all facts of a machine whose files and answers are these instead; whether any drive was found.
+    /// Collects all facts with these contents and answers instead. Returns whether any drive was found.
     ///
     /// # Panics
     /// A fact is neither known nor unknown for a reason, or does not read back.
@@ -279,7 +279,7 @@ fn whole(facts: &Facts) {
     assert_eq!(again.rows().len(), rows.len(), "facts read back whole");
 }
 
-/// Everything that is made of an answer of smartctl; whether it is one.
+/// Runs everything that reads an answer of smartctl. Returns whether it is an answer.
 pub(crate) fn fuzz_smartctl(answer: Fact<Vec<u8>>) -> bool {
     let answer = Smartctl::read(answer);
     let _ = (answer.health(), answer.counts());

@@ -1,6 +1,6 @@
-//! Facts of another machine, from what programs printed there: smartctl, nvme, lsblk, dmesg and others, one after the other in one
-//! text or each in its own. Each output is recognized by its content. What a text does not say stays unknown, with the command that
-//! would show it.
+//! Facts of another machine, from what programs printed there: smartctl, nvme, lsblk, dmesg and others, in
+//! one text or several. Each output is recognized by its content. A fact that no text tells stays unknown,
+//! with the command that would show it.
 
 mod blocks;
 mod links;
@@ -33,11 +33,11 @@ use crate::wording::{facts as facts_wording, reported as wording};
 pub struct PrintedText {
     /// The name of its file.
     pub name: String,
-    /// What it holds.
+    /// The text itself.
     pub text: String,
 }
 
-/// What the texts say, with what was recognized and what is missing in [`Facts::reported`].
+/// Facts from the texts. [`Facts::reported`] says what was recognized and what is missing.
 pub fn reported(texts: &[PrintedText]) -> Facts {
     reported_to(&Roots::system(), texts)
 }
@@ -67,17 +67,17 @@ fn reported_to(roots: &Roots, texts: &[PrintedText]) -> Facts {
 /// A program whose output is read.
 struct Program {
     name: &'static str,
-    /// When it is read: what names drives comes first.
+    /// When it is read: programs that name drives come first.
     turn: u8,
-    /// Whether its output begins with a line.
+    /// Whether a line begins its output.
     is_mark: fn(&str) -> bool,
-    /// Whether it printed a document in JSON, by its keys.
+    /// Whether a JSON document is its output, by the document's keys.
     is_json: fn(&Value) -> bool,
-    /// Reads an output; whether it said anything.
+    /// Reads an output; returns whether it said anything.
     read: fn(&Section<'_>, &mut Reading<'_>) -> bool,
 }
 
-/// All of them, in the order in which their marks are looked for.
+/// All programs, in the order in which their marks are looked for.
 static PROGRAMS: [Program; 18] = {
     type IsMark = fn(&str) -> bool;
     type IsJson = fn(&Value) -> bool;
@@ -140,7 +140,7 @@ fn has(json: &Value, key: &str) -> bool {
 /// The key of a file that `facts --bundle` wrote.
 const BUNDLE: &str = "likenew_facts";
 
-/// Facts as a file for someone else: serial numbers are hashes.
+/// Facts as a file to pass on: serial numbers are hashes.
 pub fn bundle(facts: &Facts) -> String {
     let value = serde_json::json!({ BUNDLE: env!("CARGO_PKG_VERSION"), "facts": facts });
     format!("{value:#}\n")
@@ -162,10 +162,10 @@ fn read_bundle(section: &Section<'_>, into: &mut Reading<'_>) -> bool {
 struct Section<'a> {
     program: &'static Program,
     file: &'a str,
-    /// Of the whole text.
+    /// All lines of the text.
     all: &'a [&'a str],
     lines: Range<usize>,
-    /// If it is JSON.
+    /// The document, if the output is JSON.
     json: Option<Value>,
 }
 
@@ -182,8 +182,8 @@ impl<'a> Section<'a> {
     }
 }
 
-/// A line with the prompt of a shell and a command, which ends the output before it: `$ df`, `root@host:~# mount`,
-/// `PS C:\\> fsutil`. A line of a table may begin with `# 1`.
+/// Whether a line has a shell's prompt and a command, which ends the output before it: `$ df`, `root@host:~#
+/// mount`, `PS C:\\> fsutil`. A row of a table that begins with `# 1` does not.
 fn is_prompt(line: &str) -> bool {
     static PROMPT: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(r"^(?:(?:\[?[\w.-]+@[\w.-]+[^$#]*?)?[$#]\s+[A-Za-z/.]|PS [A-Z]:.*>\s*\S)")
@@ -192,12 +192,12 @@ fn is_prompt(line: &str) -> bool {
     PROMPT.is_match(line)
 }
 
-/// The lines of a table: up to an empty one.
+/// The lines of a table, up to an empty line.
 fn table_lines<'a, 'b>(text: &'b [&'a str]) -> &'b [&'a str] {
     &text[..text.iter().position(|line| line.trim().is_empty()).unwrap_or(text.len())]
 }
 
-/// Splits a text where a program's output begins. Lines before the first mark belong to nothing, nor do those after a prompt.
+/// Splits a text where a program's output begins. Lines before the first output and after a prompt belong to none.
 fn sections<'a>(printed_text: &'a PrintedText, lines: &'a [&'a str]) -> Vec<Section<'a>> {
     let PrintedText { name: file, text } = printed_text;
     let mut sections: Vec<Section<'a>> = Vec::new();
@@ -241,8 +241,8 @@ fn sections<'a>(printed_text: &'a PrintedText, lines: &'a [&'a str]) -> Vec<Sect
     sections
 }
 
-/// A document in JSON with which a text begins, and how many lines it takes. One that is cut off holds all that follows, so that no
-/// other is looked for.
+/// The JSON document that begins a text, and how many lines it takes. A document that is cut off takes all
+/// that follows, and no other is looked for.
 fn json_at(text: &str, is_cut_off: &mut bool) -> Option<(Value, usize)> {
     text.trim_start().starts_with(['{', '[']).then_some(())?;
     let mut stream = serde_json::Deserializer::from_str(text).into_iter::<Value>();
@@ -252,7 +252,7 @@ fn json_at(text: &str, is_cut_off: &mut bool) -> Option<(Value, usize)> {
     Some((value, text[..stream.byte_offset()].matches('\n').count() + 1))
 }
 
-/// `/dev/sda` in a command, as its name alone.
+/// The name of the device that a command names: `sda` for `/dev/sda`.
 fn device_path(line: &str) -> Option<String> {
     let (_, rest) = line.split_once("/dev/")?;
     let name: String = rest.chars().take_while(|c| c.is_ascii_alphanumeric()).collect();
@@ -309,16 +309,16 @@ fn bytes_of(text: &str) -> Option<u64> {
     (bytes.is_finite() && bytes >= 0.0 && bytes < 2f64.powi(63)).then_some(bytes.round() as u64)
 }
 
-/// Difference of two capacities of one drive, as a share: `lsblk` prints 1.8T of 2 TB.
+/// Largest difference of two capacities of one drive, as a share: `lsblk` prints 1.8T for 2 TB.
 const ROUNDED_SHARE_MAX: f64 = 0.05;
 
-/// By what a drive is known in an output.
+/// What identifies a drive in an output.
 #[derive(Clone, Debug, Default)]
 struct Mark {
     name: Option<String>,
     model: Option<String>,
     serial: Option<String>,
-    /// Which some programs round.
+    /// Rounded by some programs.
     capacity_bytes: Option<u64>,
 }
 
@@ -326,7 +326,8 @@ struct Mark {
 #[derive(Clone, Debug, Default)]
 struct KnownBy {
     serial: Option<String>,
-    /// Outputs that were about it: a second one of a kind is about another drive, unless its name or serial number says otherwise.
+    /// Programs with an output about it. A second output of one program is about another drive, unless name
+    /// or serial number say otherwise.
     outputs: Vec<&'static str>,
 }
 
@@ -334,7 +335,7 @@ struct KnownBy {
 struct Reading<'a> {
     roots: &'a Roots,
     facts: Facts,
-    /// By what each of the drives is told from others.
+    /// What tells each drive from the others.
     known: Vec<KnownBy>,
     /// The program whose output is read now.
     program: &'static str,
@@ -343,7 +344,7 @@ struct Reading<'a> {
     sources: Vec<ReportedSource>,
     file_systems: Vec<FileSystem>,
     records: Vec<Record>,
-    /// The system that the outputs are of, where one of them says it.
+    /// Whether the outputs are from Linux, if one of them shows that.
     is_linux: Option<bool>,
     timer_enabled: Fact<bool>,
     ports: Vec<links::PciPort>,
@@ -366,12 +367,12 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// A fact from the output that is read now, if it says it.
+    /// A fact whose origin is the output that is read now; not queried if there is no value.
     fn fact<T>(&self, value: Option<T>) -> Fact<T> {
         value.map_or(Fact::NotQueried, |value| Fact::new(value, self.origin.clone()))
     }
 
-    /// The drive that is meant, which may be new.
+    /// The drive that is meant; a new drive is added.
     fn drive(&mut self, mark: &Mark) -> &mut Drive {
         let at = self.position(mark).unwrap_or_else(|| {
             self.facts.drives.push(Drive::default());
@@ -418,13 +419,13 @@ impl<'a> Reading<'a> {
             })
         };
         let of_model = named().find(|(_, (drive, _))| same_model(drive) == Some(true));
-        // Some bridges give every drive one serial number.
+        // Some bridges give all their drives one serial number.
         let numbered = || {
             drives().find(|(_, (drive, known))| {
                 serials(known) == Some(true) && same_model(drive) != Some(false) && !is_other_size(drive)
             })
         };
-        // One name stands for two models where texts of two machines are read; two programs may call one drive differently.
+        // Texts of two machines may have one name for two models; two programs may call one model differently.
         let unlike = || {
             named().find(|(_, (drive, known))| {
                 !known.outputs.contains(&self.program) || same_model(drive) != Some(false)
@@ -446,7 +447,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// The layer of this name, which may be new.
+    /// The layer of this name; a new layer is added.
     fn layer(&mut self, name: &str) -> &mut Layer {
         let at = self.facts.stack.iter().position(|layer| layer.name == name).unwrap_or_else(|| {
             self.facts.stack.push(Layer { name: name.to_owned(), ..Layer::default() });
@@ -455,7 +456,7 @@ impl<'a> Reading<'a> {
         &mut self.facts.stack[at]
     }
 
-    /// The file system that is mounted there, which may be new.
+    /// The file system that is mounted there; a new one is added.
     fn file_system(&mut self, point: &str) -> &mut FileSystem {
         let at = self.file_systems.iter().position(|file_system| file_system.point == point).unwrap_or_else(
             || {
@@ -494,7 +495,7 @@ impl<'a> Reading<'a> {
         self.facts
     }
 
-    /// Drives of several machines that have one name are called by their models, too.
+    /// Adds the model to the name of drives that share one name, as those of several machines can.
     fn tell_apart(&mut self) {
         let names: Vec<String> = self.facts.drives.iter().map(|drive| drive.name.clone()).collect();
         for drive in &mut self.facts.drives {
@@ -505,7 +506,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// From the top down: each before what it is on.
+    /// Sorts the layers from the top down: each before what it is built on.
     fn order_layers(&mut self) {
         fn depth(stack: &[Layer], name: &str, left: usize) -> usize {
             let below = stack.iter().find(|layer| layer.name == name).filter(|_| left > 0);
@@ -518,7 +519,7 @@ impl<'a> Reading<'a> {
         self.facts.stack.sort_by_key(|layer| std::cmp::Reverse(depth(&stack, &layer.name, DEPTH_MAX)));
     }
 
-    /// Outputs that are not there, and what each would show.
+    /// Outputs that are missing, and what each would show.
     fn missing(&self) -> Vec<MissingOutput> {
         let mut missing = Vec::new();
         let mut add =
@@ -562,7 +563,7 @@ impl<'a> Reading<'a> {
     }
 }
 
-/// What follows from a drive's model, as on its own machine.
+/// Adds what follows from a drive's model, as on its own machine.
 fn complete_drive(databases: &Databases, drive: &mut Drive) {
     let (model, firmware) = (drive.identity.model.value(), drive.identity.firmware.value());
     let Some(model) = model else { return };
@@ -584,7 +585,7 @@ fn complete_drive(databases: &Databases, drive: &mut Drive) {
     }
 }
 
-/// `nvme0` is the controller of `nvme0n1`.
+/// Whether two names mean one drive: `nvme0` is the controller of `nvme0n1`.
 fn is_same_name(one: &str, other: &str) -> bool {
     let is_controller = |short: &str, long: &str| {
         short.starts_with("nvme")
@@ -595,9 +596,9 @@ fn is_same_name(one: &str, other: &str) -> bool {
     !one.is_empty() && (one == other || is_controller(one, other) || is_controller(other, one))
 }
 
-/// Some programs cut a model short or write its blanks as underscores.
+/// Whether two models are the same: some programs cut a model short, or write its blanks as underscores.
 fn is_same_model(one: &str, other: &str) -> bool {
-    /// SCSI's field of a model (SPC-4, standard INQUIRY data) has 16 characters.
+    /// Least characters of a model that was cut short: SCSI's field (SPC-4, standard INQUIRY data) has 16.
     const SHORT: usize = 12;
     let plain =
         |text: &str| text.replace('_', " ").split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
@@ -607,7 +608,7 @@ fn is_same_model(one: &str, other: &str) -> bool {
         || short.len() >= SHORT && (long.starts_with(short.as_str()) || long.ends_with(short.as_str()))
 }
 
-/// Everything that is made of outputs, without the databases of this machine; whether a drive is in them.
+/// Reads outputs without the databases of this machine. Returns whether a drive is in them.
 pub(crate) fn fuzz(text: String) -> bool {
     let facts =
         reported_to(&Roots::at(Path::new("/nowhere")), &[PrintedText { name: "sda.txt".to_owned(), text }]);

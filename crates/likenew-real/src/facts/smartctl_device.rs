@@ -1,7 +1,7 @@
-//! How smartctl reaches a drive behind a RAID controller or a USB bridge that it does not know: the type of its option `-d`
-//! (smartctl(8)), given once and remembered for the drive.
+//! How smartctl reaches a drive behind a RAID controller or a USB bridge that it does not know. The owner
+//! gives the type of its option `-d` (smartctl(8)) once, and the type is remembered for the drive.
 //!
-//! Only types are taken under which smartctl reads: some others write to a sector of the volume, or may damage it.
+//! Only types are accepted with which smartctl reads: some others write to a sector of the volume, or may damage it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -23,12 +23,12 @@ use crate::identify::{StableId, usb_device};
 use crate::target_error::not_possible_io;
 use crate::wording::smartctl_device as wording;
 
-/// What the owner of a drive says about it.
+/// The owner's choice of a type for a drive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DeviceChoice {
     /// smartctl finds it out by itself.
     Auto,
-    /// It is told this type.
+    /// smartctl is given this type.
     Type(String),
 }
 
@@ -54,8 +54,8 @@ const SINGLE: [&str; 18] = [
     "nvme",
 ];
 
-/// Types for one disk of several behind a controller or bridge, each capital word for a number within these bounds (smartctl(8),
-/// `-d`).
+/// Types for one disk of several behind a controller or bridge; each word in capitals is a number within
+/// these bounds (smartctl(8), `-d`).
 const MEMBER: [(&str, &[(u32, u32)]); 12] = [
     ("megaraid,N", &[(0, 127)]),
     ("sat+megaraid,N", &[(0, 127)]),
@@ -128,7 +128,7 @@ impl FromStr for DeviceChoice {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Remembered {
     device_type: String,
-    /// The date and time in UTC.
+    /// When the type was given, as date and time in UTC.
     since: String,
 }
 
@@ -154,7 +154,7 @@ impl Memory {
         }
     }
 
-    /// Replaces it whole, by a new file that only its owner can read: no link of that name is followed.
+    /// Replaces the file by a new one that only its owner can read; no link of that name is followed.
     fn write(&self, entries: &BTreeMap<String, Remembered>) -> Result<(), TargetError> {
         let folder = self.0.parent().unwrap_or(Path::new("/"));
         let written =
@@ -167,7 +167,7 @@ impl Memory {
     }
 }
 
-/// What identifies a drive, and the bridge in front of it: the same drive in another housing is reached in another way.
+/// What identifies a drive and the bridge in front of it: the same drive in another housing is reached in another way.
 fn key(device: &BlockDevice) -> String {
     let usb = usb_device(device);
     let bridge =
@@ -179,7 +179,7 @@ fn key(device: &BlockDevice) -> String {
 /// Drives for which this process was given a type.
 static GIVEN: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
-/// The type for a drive, with who gave it as its origin; not queried where none was given.
+/// The type that was given for a drive, with who gave it as its origin; not queried if there is none.
 pub(super) fn remembered(device: &BlockDevice) -> Fact<String> {
     let Some(memory) = Memory::system() else { return Fact::NotQueried };
     let key = key(device);
@@ -202,7 +202,7 @@ fn remembered_in(memory: &Memory, key: &str, is_given: bool) -> Fact<String> {
     }
 }
 
-/// Remembers this for a drive.
+/// Remembers a choice for a drive.
 pub(super) fn remember_of(device: &BlockDevice, choice: &DeviceChoice) -> Result<(), TargetError> {
     let memory =
         Memory::system().ok_or_else(|| TargetError::Unsuitable(wording::NO_STATE_FOLDER.to_owned()))?;
@@ -259,7 +259,7 @@ mod tests {
         ] {
             assert!(choice(typed).unwrap_err().contains("megaraid,N"), "{typed}");
         }
-        // Each of them takes risks with what is on the drive (smartctl(8)).
+        // Each of these puts data on the drive at risk (smartctl(8)).
         for typed in ["usbjmicron,x", "usbcypress,0x24", "sat,99", "test"] {
             assert!(choice(typed).unwrap_err().contains("sntjmicron"), "{typed}");
         }

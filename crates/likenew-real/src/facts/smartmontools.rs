@@ -1,4 +1,4 @@
-//! What smartmontools knows of a drive, where it is installed: the answers of smartctl, and its database of drives.
+//! What smartmontools knows of a drive, if it is installed: the answers of smartctl, and its database of drives.
 
 use likenew_core::facts::drive::sata_bytes_per_s;
 use likenew_core::facts::{
@@ -17,25 +17,25 @@ use crate::identify::{is_placeholder, plausible_c, usb_device};
 use crate::standards::{clean, counted};
 use crate::wording::{facts as wording, smartctl_device as device_wording};
 
-// What smartctl reports of a drive that nothing else here can query, in its JSON (smartctl(8), `--json`,
-// format 1.0).
+// smartctl's answers, in its JSON (smartctl(8), `--json`, format 1.0), for drives that nothing else here can
+// query.
 //
-// It is only asked for identity, health and attributes, and never wakes a disk that sleeps. It knows which
-// USB bridges pass such queries on, by its own database, and queries no other.
+// smartctl is only asked for identity, health and attributes, and never wakes a disk that sleeps. Its own
+// database tells it which USB bridges pass such queries on, and it queries no others.
 
-/// Exit code for a disk that sleeps, as set in the arguments. smartctl itself never uses these three bits
-/// together: either of the first two ends it at once.
+/// Exit code for a disk that sleeps, as set in the arguments. smartctl never sets these three bits together
+/// by itself. Either of the first two ends it at once.
 const ASLEEP: u64 = 7;
 /// The command was not understood, or the device could not be opened (smartctl(8), EXIT STATUS, bits 0 and
 /// 1): there is no answer.
 const NO_ANSWER: u64 = 0b11;
-/// Where its JSON has the log of an NVMe drive's health.
+/// The place of an NVMe drive's health log in smartctl's JSON.
 pub(crate) const NVME_LOG: &str = "/nvme_smart_health_information_log";
 /// Parts of an answer about a drive's state.
 const STATE: [&str; 3] = ["smart_status", "temperature", "power_on_time"];
 const SILENT: &str = wording::NOT_REPORTED_BY_SMARTCTL;
 
-/// Ends of names of attributes that count bytes, with their unit in bytes (drivedb.h; `GB` of SandForce is 2³⁰).
+/// Name endings of attributes that count bytes, with their unit in bytes (drivedb.h; `GB` of SandForce is 2³⁰).
 const UNITS: [(&str, u64); 9] = [
     ("_32MiB", 32 << 20),
     ("Writes_MiB", 1 << 20),
@@ -47,7 +47,7 @@ const UNITS: [(&str, u64); 9] = [
     ("LBA_Written", 512),
     ("LBA_Read", 512),
 ];
-/// Words in names of attributes that count what reaches the flash and not what hosts send.
+/// Words in names of attributes that count what reaches the flash, and not what hosts send.
 const FLASH: [&str; 4] = ["NAND", "Nand", "Flash", "SLC"];
 /// Names of attributes that say how much of a drive's life is left, in percent (drivedb.h).
 const REMAINING: [&str; 14] = [
@@ -67,11 +67,11 @@ const REMAINING: [&str; 14] = [
     "Lifetime_Left",
 ];
 
-/// The part of a drive's capacity that its housing may keep for itself. Chosen: some keep a few sectors or a region for their
-/// own software, and a volume of several disks differs from one by a whole disk.
+/// The share of a drive's capacity that its housing may keep for itself. Chosen: some keep a few sectors or a
+/// region for their own software, while a volume of several disks differs from one disk by a whole disk.
 const HIDDEN_SHARE_MAX: f64 = 0.01;
 
-/// Drivers of RAID controllers, by whose name the kernel shows volumes, and the type for a disk of one (smartctl(8), `-d`).
+/// Drivers of RAID controllers that present volumes, and the type for a disk behind each (smartctl(8), `-d`).
 const RAID_DRIVERS: [(&str, &str); 8] = [
     ("megaraid_sas", "megaraid,N"),
     ("3w-xxxx", "3ware,N"),
@@ -86,14 +86,14 @@ const RAID_DRIVERS: [(&str, &str); 8] = [
 /// The answer of smartctl.
 pub(crate) struct Smartctl {
     answer: Fact<Value>,
-    /// Whether it has run and woken nothing, whatever it found out.
+    /// Whether smartctl ran without waking a disk, whatever it found out.
     has_run: bool,
     /// Whether one disk of several answered, and not the whole drive.
     is_member: bool,
 }
 
 impl Smartctl {
-    /// Runs it.
+    /// Runs smartctl for a drive.
     pub(crate) fn query(subject: &Subject<'_>) -> Self {
         let device_type = subject.smartctl_device.value().map(String::as_str);
         let mut smartctl = Self::read(subject.query(Question::Smartctl(device_type)));
@@ -108,7 +108,7 @@ impl Smartctl {
         smartctl
     }
 
-    /// An answer with its version as origin, or why it is none.
+    /// Reads an answer; its origin has the version of smartctl.
     pub(crate) fn read(answer_text: Fact<Vec<u8>>) -> Self {
         let answer = answer_text.and_then(wording::NOT_JSON, |bytes| {
             serde_json::from_slice::<Value>(&bytes).ok().filter(Value::is_object)
@@ -119,7 +119,7 @@ impl Smartctl {
         }
     }
 
-    /// The same of JSON that was read already.
+    /// As [`Smartctl::read`], for JSON that was read already.
     pub(crate) fn of_json(answer: Value) -> Self {
         let version = answer.pointer("/smartctl/version").and_then(Value::as_array).map(|parts| {
             parts.iter().filter_map(Value::as_u64).map(|part| part.to_string()).collect::<Vec<_>>().join(".")
@@ -131,7 +131,7 @@ impl Smartctl {
         let status = answer.pointer("/smartctl/exit_status").and_then(Value::as_u64).unwrap_or_default();
         let answer = match status {
             ASLEEP => Fact::unknown(wording::ASLEEP, origin).help(wording::WAKE_IT),
-            // What it has found out it says, also where one of its questions was refused.
+            // smartctl reports what it found out, even if one of its questions was refused.
             status if status & NO_ANSWER != 0 && !STATE.iter().any(|part| answer.get(part).is_some()) => {
                 let message = answer.pointer("/smartctl/messages/0/string").and_then(Value::as_str);
                 let reason = message.map_or_else(|| wording::exit_status(status), clean);
@@ -147,7 +147,7 @@ impl Smartctl {
         self.reason() == Some(wording::ASLEEP)
     }
 
-    /// How it was told to reach the drive, and which disk of several answered.
+    /// The type that smartctl was given, and which disk of several answered.
     pub(crate) fn facts(&self, subject: &Subject<'_>) -> Option<SmartctlFacts> {
         if subject.smartctl_device.is_not_queried() && !self.is_member {
             return None;
@@ -165,7 +165,7 @@ impl Smartctl {
         Some(SmartctlFacts { device_type, member: if self.is_member { member } else { Fact::NotQueried } })
     }
 
-    /// What its owner could tell it so that it reports the health of the drive, whose controller has this driver.
+    /// What to tell the owner of a drive behind this driver: types with which smartctl may report its health.
     pub(crate) fn type_to_give(&self, subject: &Subject<'_>, driver: Option<&str>) -> Option<String> {
         if !self.has_run {
             return None;
@@ -238,7 +238,7 @@ impl Smartctl {
             crc_errors: self.raw(199, 32),
             non_medium_errors: self.non_medium_errors(),
             // ATA only: NVMe counts commands that the host should not have sent, and behind a USB bridge
-            // nothing else says that the drive is one.
+            // nothing else says that the drive is NVMe.
             error_log_entries: self
                 .number("/ata_smart_error_log/extended/count")
                 .or_else(|| self.number("/ata_smart_error_log/summary/count")),
@@ -257,7 +257,7 @@ impl Smartctl {
         }
     }
 
-    /// Fills in facts that nothing else knows about a drive, its serial number as `serial`.
+    /// Adds facts that nothing else knows about a drive; `serial` is its serial number.
     pub(crate) fn complete(&self, drive: &mut Drive, serial: Fact<Serial>) {
         let (health, counts) = (self.health(), self.counts());
         macro_rules! fill {
@@ -279,7 +279,7 @@ impl Smartctl {
         );
     }
 
-    /// The identity of a drive behind a bridge: the bridge reports its own, or a part of the drive's.
+    /// The identity of a drive behind a bridge, which itself reports its own identity or a part of the drive's.
     pub(crate) fn identify(&self, drive: &mut Drive, serial: Fact<Serial>) {
         if self.is_member {
             return;
@@ -294,14 +294,14 @@ impl Smartctl {
         replace(&mut drive.identity.serial, serial);
     }
 
-    /// What links it, how large it is, and what it supports, which its own machine says otherwise.
+    /// Adds link, capacity and features of a drive on another machine, where /sys cannot be asked.
     pub(crate) fn describe(&self, drive: &mut Drive) {
         let bits = |name: &str| {
             self.get(&format!("/interface_speed/{name}"), |speed| {
                 speed["units_per_second"].as_u64()?.checked_mul(speed["bits_per_unit"].as_u64()?)
             })
         };
-        // lsblk rounds.
+        // smartctl is exact, lsblk rounds.
         drive.identity.capacity_bytes =
             self.number("/user_capacity/bytes").or_else(|| drive.identity.capacity_bytes.clone());
         fill(&mut drive.identity.knows_trim, self.get("/trim/supported", Value::as_bool));
@@ -337,7 +337,7 @@ impl Smartctl {
         self.get(pointer, |value| Some(clean(value.as_str()?)).filter(is_text))
     }
 
-    /// The drive's own serial number with its hash: none that its USB bridge has, or shows for each of its drives.
+    /// The drive's own serial number with its hash, and not one that its USB bridge has or shows for each of its drives.
     pub(crate) fn serial(&self, subject: &Subject<'_>) -> Fact<Serial> {
         if self.is_member {
             return Fact::NotQueried;
@@ -377,7 +377,7 @@ impl Smartctl {
         })
     }
 
-    /// Which smartctl has for people only (7.5): in the lines of its output, which its JSON repeats where it is asked for them.
+    /// Errors that smartctl (7.5) has for people only: in lines of its output, which its JSON repeats on request.
     fn non_medium_errors(&self) -> Fact<u64> {
         self.get("/smartctl/output", |lines| {
             let mut lines = lines.as_array()?.iter().filter_map(Value::as_str);
@@ -385,7 +385,7 @@ impl Smartctl {
         })
     }
 
-    /// In the logs of ATA, NVMe and SCSI, each of which says it in its own way.
+    /// Failed self-tests, which the logs of ATA, NVMe and SCSI each report in their own way.
     fn failed_self_tests(&self) -> Fact<u64> {
         self.get("", |answer| {
             let table = |pointer| answer.pointer(pointer).and_then(Value::as_array);
@@ -410,8 +410,8 @@ impl Smartctl {
         })
     }
 
-    /// Bytes written or read: by the statistics of ATA, by the error counters of SCSI, or by an attribute of one of these numbers
-    /// whose name says in which unit it counts.
+    /// Bytes written or read: from the statistics of ATA, the error counters of SCSI, or an attribute with
+    /// one of these numbers whose name says its unit.
     fn lifetime_bytes(&self, offset: u64, scsi: &str, ids: [u64; 3], verb: &str) -> Fact<u64> {
         let sectors = self.statistic(1, offset).map(|sectors| sectors.saturating_mul(512));
         let scsi = || {
@@ -433,19 +433,19 @@ impl Smartctl {
         sectors.or_else(scsi).or_else(attribute)
     }
 
-    /// Percent of its endurance that is used, by an attribute whose name says what is left.
+    /// Percent of the drive's endurance that is used, from an attribute whose name says what is left.
     fn worn_percent(&self) -> Fact<f64> {
         self.named_attribute(|row, name| {
             let value = row.get("value")?.as_u64().filter(|value| *value <= 100)?;
             let raw = row.pointer("/raw/value")?.as_u64().unwrap_or_default();
             let is_remaining = REMAINING.contains(&name);
-            // Some makers leave the normalized value as it was.
+            // Some makers leave the normalized value at 100.
             let left = if is_remaining && value == 100 && (1..100).contains(&raw) { raw } else { value };
             (is_remaining || name == "Wear_Leveling_Count").then_some(100.0 - left as f64)
         })
     }
 
-    /// What an attribute says whose meaning smartmontools knows of this model. Names of unknown models are guesses.
+    /// The value of an attribute whose meaning smartmontools knows for this model. For unknown models, names are guesses.
     fn named_attribute<T>(&self, read: impl Fn(&Value, &str) -> Option<T>) -> Fact<T> {
         self.get("", |answer| {
             let is_known = answer.get("in_smartctl_database").and_then(Value::as_bool) == Some(true);
@@ -454,7 +454,7 @@ impl Smartctl {
         })
     }
 
-    /// A number of the drive's statistics (ATA Command Set, Device Statistics log).
+    /// A number from the drive's statistics (ATA Command Set, Device Statistics log).
     fn statistic(&self, page: u64, offset: u64) -> Fact<u64> {
         self.get("/ata_device_statistics/pages", |pages| {
             let page = pages.as_array()?.iter().find(|entry| entry["number"].as_u64() == Some(page))?;
@@ -472,7 +472,7 @@ impl Smartctl {
         self.get(pointer, Value::as_f64)
     }
 
-    /// The low bits of the maker's own number of an attribute.
+    /// The low bits of an attribute's raw value.
     fn raw(&self, id: u8, bits: u32) -> Fact<u64> {
         self.attributes().and_then(wording::NO_ATTRIBUTE, |attributes| {
             let attribute = attributes.iter().find(|attribute| attribute.id == id)?;
@@ -488,7 +488,7 @@ impl Smartctl {
     }
 }
 
-/// Types for the disks at the controller of a volume, which no disk is woken for: its own list has them.
+/// Types for the disks at a volume's controller, from smartctl's own list, for which no disk is woken.
 pub(super) fn disks_of_controller(subject: &Subject<'_>) -> Vec<String> {
     let host = subject.folder.split('/').find_map(|part| part.strip_prefix("host")?.parse::<u32>().ok());
     let scan = subject.query(Question::SmartctlScan);
@@ -506,7 +506,7 @@ pub(crate) fn fill<T>(own: &mut Fact<T>, value: Fact<T>) {
     }
 }
 
-/// One of the table; nothing of what lacks a number.
+/// An attribute from a row of the table; `None` if a number is missing.
 fn attribute(row: &Value) -> Option<Attribute> {
     let byte = |pointer: &str| u8::try_from(row.pointer(pointer)?.as_u64()?).ok();
     Some(Attribute {
@@ -529,7 +529,7 @@ fn failed_attributes(answer: &Value) -> Vec<Attribute> {
         .collect()
 }
 
-/// In words: attributes at their thresholds, critical warnings of NVMe; where it only says that the drive fails, that.
+/// Warnings in words: attributes at their thresholds and NVMe's critical warnings, or else only that the drive fails.
 fn warnings(answer: &Value) -> Vec<String> {
     let mut warnings: Vec<String> = failed_attributes(answer).iter().map(attribute_warning).collect();
     let critical = answer.pointer(NVME_LOG).and_then(|log| log.get("critical_warning")?.as_u64());
@@ -544,7 +544,7 @@ fn warnings(answer: &Value) -> Vec<String> {
 // The database of drives that smartmontools keeps, where the user has it: read at run time, and no part of
 // this program.
 
-/// Where it is looked for: the owner's additions, what `update-smart-drivedb` brings, what distributions
+/// Where the database may be: the owner's additions, what `update-smart-drivedb` brings, what distributions
 /// install (smartctl(8), FILES).
 const PLACES: [&str; 6] = [
     "/etc/smart_drivedb.h",
@@ -559,13 +559,13 @@ const PLACES: [&str; 6] = [
 pub(crate) struct Databases(Vec<(&'static str, Vec<Entry>)>);
 
 impl Databases {
-    /// Reads them.
+    /// Reads all databases.
     pub(crate) fn read(roots: &Roots) -> Self {
         let installed = |place: &&'static str| Some((*place, entries(roots.text(place).value()?)));
         Self(PLACES.iter().filter_map(installed).collect())
     }
 
-    /// What the first that knows it says of a model and its firmware.
+    /// What is known of a model and its firmware, from the first database that has an entry.
     pub(crate) fn of(&self, model: Option<&str>, firmware: Option<&str>) -> Database {
         let Some(model) = model else { return Database::default() };
         let Some((last, _)) = self.0.last() else {
@@ -581,7 +581,7 @@ impl Databases {
         let origin = known.map_or(*last, |(place, _)| place);
         let entry = known.map(|(_, entry)| entry.clone());
         let warning = entry.as_ref().map(|entry| entry.warning.clone()).filter(|warning| !warning.is_empty());
-        // Of some models it has settings and knows no family.
+        // Some entries have settings and no family.
         let family = entry.map(|entry| entry.family).filter(|family| !family.is_empty());
         Database {
             warning: Fact::new(warning, origin),
@@ -594,7 +594,7 @@ impl Databases {
     }
 }
 
-/// Whether a database has entries, one of which may be of this drive.
+/// Reads a database and looks a drive up in it, for fuzzers. Returns whether the database has entries.
 pub(crate) fn finds(text: &str, model: &str, firmware: &str) -> bool {
     let entries = entries(text);
     let _ = entries.iter().any(|entry| entry.is_of(model, firmware));
@@ -611,12 +611,12 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    /// Both expressions must match the whole of what they are of; an empty one of firmware matches all.
+    /// Whether the entry is for this model and firmware. Expressions match whole texts; an empty firmware matches all.
     fn is_of(&self, model: &str, firmware: &str) -> bool {
         matches(&self.model, model) && (self.firmware.is_empty() || matches(&self.firmware, firmware))
     }
 
-    /// Entries for settings and for bridges of USB are of no drive.
+    /// Whether the entry is for drives, and not for settings or USB bridges.
     fn is_of_drives(&self) -> bool {
         self.family != "DEFAULT"
             && !self.family.starts_with("USB:")
@@ -625,9 +625,9 @@ impl Entry {
     }
 }
 
-/// POSIX extended expressions are expressions of the library, too, as far as the database uses them.
+/// Whether a POSIX extended expression matches a whole text. The library reads these too, as far as the database uses them.
 fn matches(pattern: &str, text: &str) -> bool {
-    // Most of a thousand patterns begin with plain words; to compile each of them would take a second.
+    // Most of a thousand patterns begin with plain words, which are compared first: compiling each would take a second.
     let plain: String = pattern.chars().take_while(|c| c.is_ascii_alphanumeric() || *c == ' ').collect();
     let is_one = !pattern.contains('|') && !pattern[plain.len()..].starts_with(['?', '*', '{']);
     if is_one && !text.starts_with(&plain) {
@@ -912,7 +912,7 @@ mod tests {
             return eprintln!("SKIPPED: smartmontools is not installed");
         };
         let entries = entries(&text);
-        // There each entry begins on a new line.
+        // In the file, each entry begins on a new line.
         let no_drives = ["USB:", "DEFAULT", "VERSION", "$"];
         let begins = text.lines().filter_map(|line| line.strip_prefix("  { \""));
         let expected = begins.filter(|name| !no_drives.iter().any(|none| name.starts_with(none))).count();

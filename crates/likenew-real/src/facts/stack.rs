@@ -11,7 +11,7 @@ use crate::standards::clean;
 use crate::trim::{SENDERS, stack, unmap_rule};
 use crate::wording::facts as wording;
 
-/// The layers below some devices, from the top down; what several of them have in common stands once.
+/// The layers below some devices, from the top down; a layer that several devices share is listed once.
 pub(crate) fn layers(roots: &Roots, queries: &dyn MachineQuery, devices: &[BlockDevice]) -> Vec<Layer> {
     let mut layers: Vec<Layer> = Vec::new();
     for device in devices.iter().flat_map(stack) {
@@ -92,7 +92,7 @@ fn layer(roots: &Roots, queries: &dyn MachineQuery, device: &BlockDevice) -> Lay
     }
 }
 
-/// /sys counts in sectors of 512 bytes, whatever the device's own are.
+/// Sectors in bytes: /sys counts in sectors of 512 bytes, whatever the device's own are.
 fn sector_bytes(sectors: u64) -> Option<u64> {
     sectors.checked_mul(512)
 }
@@ -130,8 +130,8 @@ fn hole_bytes(roots: &Roots, device: &BlockDevice, kind: LayerKind) -> Fact<u64>
     }
 }
 
-/// The kernel takes a disk for one that turns unless it says otherwise. Behind USB and of hypervisors most
-/// say nothing (SCSI's page B1h).
+/// Whether a disk rotates. The kernel assumes that it does unless the disk says otherwise, which most USB and
+/// virtual disks do not (SCSI's page B1h).
 fn rotates(roots: &Roots, device: &BlockDevice, kind: LayerKind) -> Fact<bool> {
     let flag = roots.attribute(device, "queue/rotational").map(|text| text == "1");
     let may_be_silent = matches!(kind, LayerKind::UsbDisk | LayerKind::VirtualDisk);
@@ -146,7 +146,7 @@ fn known(value: Option<String>, device: &BlockDevice, attribute: &str) -> Fact<S
     value.map_or(Fact::NotQueried, |value| Fact::new(value, Roots::place(device, attribute)))
 }
 
-/// Of `mq-deadline [none] kyber` the one in brackets.
+/// The option in brackets: `none` in `mq-deadline [none] kyber`.
 fn selected_option(line: &str) -> String {
     let inside = line.split_once('[').and_then(|(_, rest)| Some(rest.split_once(']')?.0));
     inside.unwrap_or(line).to_owned()
@@ -165,7 +165,7 @@ fn array(roots: &Roots, device: &BlockDevice, kind: LayerKind, base: Layer) -> L
     }
 }
 
-/// Options of a mapping that decide speed, without its keys and places.
+/// Options of an encrypted mapping that decide speed, without its keys and places.
 fn options(queries: &dyn MachineQuery, device: &BlockDevice, kind: LayerKind) -> Fact<Vec<String>> {
     if kind != LayerKind::Crypt {
         return Fact::NotQueried;
@@ -174,7 +174,7 @@ fn options(queries: &dyn MachineQuery, device: &BlockDevice, kind: LayerKind) ->
     table.and_then(wording::NOT_DM_CRYPT, |table| crypt_options(&String::from_utf8_lossy(&table)))
 }
 
-/// `START LENGTH crypt CIPHER KEY IV DEVICE OFFSET [COUNT OPTION…]`
+/// The options in `START LENGTH crypt CIPHER KEY IV DEVICE OFFSET [COUNT OPTION…]`
 /// (Documentation/admin-guide/device-mapper/dm-crypt.rst).
 fn crypt_options(table: &str) -> Option<Vec<String>> {
     let words: Vec<&str> = table.lines().next()?.split_whitespace().collect();

@@ -21,10 +21,10 @@ use crate::clock::Monotonic;
 use crate::drive_commands::{NvmeCommand, identify_ata, read_ata, read_nvme};
 use crate::wording::facts as wording;
 
-/// What the kernel has kept of its log is not much longer.
+/// Most bytes of the kernel's log that are read; the kernel does not keep much more.
 const LOG_BYTES_MAX: usize = 8 << 20;
-/// A program that takes longer is waiting for a drive that does not answer. Chosen: queries of drives that
-/// answer take well under a second.
+/// Time limit of a program: one that takes longer is waiting for a drive that does not answer. Chosen:
+/// queries of drives that answer take well under a second.
 const PROGRAM_TIME: Duration = Duration::from_secs(10);
 
 /// This machine.
@@ -34,7 +34,7 @@ impl MachineQuery for System {
     fn query(&self, device: &str, question: Question<'_>) -> Result<Vec<u8>, Refusal> {
         match question {
             Question::KernelLog => kernel_log(),
-            // It hides keys by default.
+            // dmsetup hides keys by default.
             Question::MapperTable => run("dmsetup", &["table"], device),
             Question::Smartctl(device_type) => {
                 let told = device_type.map(|device_type| ["-d", device_type]);
@@ -110,9 +110,9 @@ fn kernel_log() -> Result<Vec<u8>, Refusal> {
         match rustix::io::read(&log, &mut record[..]) {
             Ok(0) | Err(Errno::AGAIN) => break,
             Ok(length) => text.extend_from_slice(&record[..length]),
-            // A record was overwritten while it was to be read; the next one is there.
+            // The record was overwritten before it was read; the next one is there.
             Err(Errno::PIPE) => {}
-            // Longer than any that the kernel writes.
+            // A record longer than any that the kernel writes.
             Err(Errno::INVAL) => break,
             Err(errno) => return Err(refusal(errno)),
         }
@@ -132,9 +132,9 @@ fn run(program: &str, arguments: &[&str], device: &str) -> Result<Vec<u8>, Refus
 
 // The output of another program, within limits of time and bytes.
 
-/// Bytes of output at most: no answer here is longer.
+/// Most bytes of output that are read: no answer here is longer.
 const BYTES_MAX: u64 = 4 << 20;
-/// How often a program that has closed its output is checked for its end. Chosen: programs end within
+/// How often to check whether a program that has closed its output has ended. Chosen: programs end within
 /// milliseconds of that.
 const POLL_INTERVAL: Nanos = Nanos::from_millis(5);
 
@@ -142,8 +142,8 @@ const POLL_INTERVAL: Nanos = Nanos::from_millis(5);
 /// into it.
 ///
 /// # Errors
-/// It is not installed, cannot be started, prints nothing, or takes longer than `limit`: then it is killed,
-/// by its own number.
+/// The program is not installed, cannot be started, prints nothing, or takes longer than `limit`. In the last
+/// case it is killed, by its own number.
 pub(crate) fn output(program: &Path, arguments: &[&str], limit: Duration) -> Result<Vec<u8>, Refusal> {
     let name = program.file_name().unwrap_or(program.as_os_str()).to_string_lossy().into_owned();
     let mut command = Command::new(program);
@@ -167,7 +167,7 @@ pub(crate) fn output(program: &Path, arguments: &[&str], limit: Duration) -> Res
     let answer = receiver.recv_timeout(limit);
     let is_over = answer.is_ok() && has_ended(&mut child, &clock, limit);
     if !is_over {
-        // It may have ended by itself in this moment; either way it is waited for.
+        // The program may just have ended by itself; either way, wait for it.
         let _ = child.kill();
         let _ = child.wait();
     }

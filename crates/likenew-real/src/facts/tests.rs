@@ -156,7 +156,7 @@ fn a_drive_at_a_controller_that_is_made_up_is_virtual_by_any_name() {
     assert_eq!(virtualization(&format!("{controller}/subsystem_vendor = 0x1af4")).as_deref(), Some("QEMU"));
     assert_eq!(virtualization(&format!("{controller}/vendor = 0x15ad")).as_deref(), Some("VMware"));
     assert_eq!(virtualization(&format!("{controller}/subsystem_vendor = 0x1458")), None);
-    // The port of a virtual machine, at which a real controller was handed to it, says nothing of the controller.
+    // An emulated port with a real controller, as a guest may have been given, says nothing of that controller.
     assert_eq!(
         virtualization("/sys/devices/pci0000:00/vendor = 0x1b36\n/sys/devices/pci0000:00/class = 0x060400"),
         None
@@ -243,7 +243,7 @@ fn an_nvme_drive_behind_a_bridge_has_no_log_of_ata_errors() {
     assert_eq!((drive.health.used_percent.get(), drive.counts.error_log_entries.get()), (Some(4.0), None));
 }
 
-/// A machine of a file with more lines.
+/// Facts of a machine whose file gets these lines, too.
 fn facts_with(name: &str, lines: &str, target: &str) -> Facts {
     let text = fs::read_to_string(folder().join(format!("{name}.txt"))).unwrap();
     let root = tempfile::tempdir().unwrap();
@@ -283,7 +283,7 @@ fn a_disk_of_a_volume_gives_its_health_and_not_its_name() {
     );
     assert_eq!(by.member.value().unwrap(), "SEAGATE ST4000NM0023, 3.64 TiB");
     assert_eq!(drive.health_subject(), "sda (disk megaraid,5)");
-    // One that is no longer there.
+    // A disk that is no longer there.
     let gone = r#"told sda megaraid,7
 ask sda smartctl:megaraid,7 =
   {"smartctl":{"version":[7,3],"messages":[{"string":"Smartctl open device: /dev/sda [megaraid_disk_07] failed: INQUIRY failed"}],"exit_status":2}}"#;
@@ -312,7 +312,7 @@ ask sda smartctl:sat =
         (Some(false), "M4-CT128M4SSD2")
     );
     assert_eq!(drive.smartctl.as_ref().unwrap().member.value(), None);
-    // A housing that mirrors or joins two disks: the one that answers has another size.
+    // In a housing that mirrors or joins two disks, the disk that answers has another size.
     let joined = lines.replace("240057409024", "120034123776");
     let told = facts_with("usb2-bridge", &format!("{joined}\ntold sda sat"), "/dev/sda");
     let drive = &told.drives[0];
@@ -320,7 +320,7 @@ ask sda smartctl:sat =
     assert_eq!(drive.smartctl.as_ref().unwrap().member.value().unwrap(), "M4-CT128M4SSD2, 112 GiB");
 }
 
-/// The dock with two bays, and what else stands in its file.
+/// A drive in the dock with two bays, whose file gets these lines, too.
 fn dock(lines: &str, bay: &str) -> (likenew_core::facts::Identity, StableId) {
     let text = fs::read_to_string(folder().join("usb-dock.txt")).unwrap();
     let root = tempfile::tempdir().unwrap();

@@ -7,7 +7,7 @@ use std::time::UNIX_EPOCH;
 
 use super::*;
 
-/// A file that was written long ago, and the time of that; none where files cannot be taken.
+/// A file that was written long ago, and that time; `None` if files cannot be taken here.
 fn file() -> Option<(tempfile::TempDir, PathBuf, SystemTime)> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("film");
@@ -28,7 +28,7 @@ fn modified(path: &Path) -> SystemTime {
     fs::metadata(path).unwrap().modified().unwrap()
 }
 
-/// As after the system has taken the lease away: others may open the file, and it was held so long ago.
+/// Acts as if the system had taken the lease away: others may open the file, and the lease was last held `ago`.
 fn lose(store: &mut FileStore, ago: Duration) {
     let raw = store.raw.as_fd().as_raw_fd();
     // SAFETY: the descriptor is open, and the command takes a plain number.
@@ -72,7 +72,7 @@ fn a_time_that_somebody_sets_meanwhile_is_kept() {
     let Some((_folder, path, long_ago)) = file() else { return };
     let mut store = FileStore::take(&path).unwrap();
     store.write_at(0, &[7; 4096]).unwrap();
-    // The file need not be opened for that, so no program has to wait for the lease.
+    // Setting times does not open the file, so no program has to wait for the lease.
     let other = long_ago + Duration::from_secs(1000);
     let date = format!("--date=@{}", other.duration_since(UNIX_EPOCH).unwrap().as_secs());
     assert!(Command::new("touch").args(["--no-create", &date]).arg(&path).status().unwrap().success());
@@ -131,7 +131,7 @@ fn a_file_is_known_by_its_generation() {
     );
 }
 
-/// Takes as long as the system has others wait, which is too long for every day.
+/// Takes as long as the system makes others wait, which is too long for every day.
 #[test]
 #[ignore = "waits until the system takes a lease away, 45 s"]
 fn whole_cuts_of_a_lease_leave_the_other_programs_time() {
@@ -145,7 +145,7 @@ fn whole_cuts_of_a_lease_leave_the_other_programs_time() {
             modified(&path)
         }
     });
-    // Nobody looks, as while a drive hangs.
+    // Nobody checks the lease, as while a drive hangs.
     let theirs = other.join().unwrap();
     assert!(theirs > long_ago);
     assert_eq!(store.lease_state(), LeaseState::Lost);

@@ -13,8 +13,8 @@ use crate::mounts::{Mount, REMOTE, Store, UnknownBacking, backing_path};
 use crate::openers::{Access, opener_of, writer_of_shown};
 use crate::wording::consent as wording;
 
-/// How many times in a row another program must be seen with a device open before it counts as a user, and a user be unknown: the
-/// system's own helpers open it for a moment. Chosen: with [`PASSING_PAUSE`], 0.2 s in all.
+/// How many times in a row another program must be seen with a device open, or a user be unknown, before that
+/// counts. The system's own helpers open devices for a moment. Chosen: with [`PASSING_PAUSE`], 0.2 s in all.
 pub(super) const PASSING_TRIES: u32 = 20;
 /// Time between two checks. Chosen: short beside what a user would notice.
 pub(super) const PASSING_PAUSE: Nanos = Nanos::from_millis(10);
@@ -23,12 +23,12 @@ pub(super) const PASSING_PAUSE: Nanos = Nanos::from_millis(10);
 /// (Documentation/admin-guide/devices.txt of the Linux sources).
 const MTD_BLOCK_MAJOR: u32 = 31;
 
-/// How one of them reaches the target's bytes.
+/// How a device or file reaches the target's bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum RelationKind {
     /// Only by partitions: the kernel keeps their claims separate itself.
     Partition,
-    /// Over a loop device, or the same disk by another path: the kernel knows nothing of what they share.
+    /// Over a loop device, or the same disk by another path: the kernel does not know that these share bytes.
     Loop,
     /// Over a mapping, which claims what it is built on.
     Mapping,
@@ -41,11 +41,11 @@ pub(super) struct Overlap {
     /// Whether it contains the target; otherwise it is built over the target's bytes.
     is_below: bool,
     relation_kind: RelationKind,
-    /// Whether a loop device or a second path to the same disk is on the way to it: the kernel does not apply
-    /// a claim on the target beyond one.
+    /// Whether a loop device, or a second path to the same disk, lies between it and the target. A claim on
+    /// the target does not reach beyond these.
     is_shared: bool,
     name: String,
-    /// What it has to do with the target, unless its name says so.
+    /// What the overlap has to do with the target, unless its name says so.
     relation: String,
 }
 
@@ -63,7 +63,7 @@ impl Overlap {
         Self { store, ranges, is_below, relation_kind, is_shared, name, relation }
     }
 
-    /// For a sentence about it.
+    /// The name and the relation, as the subject of a sentence.
     pub(super) fn subject(&self) -> String {
         match &*self.relation {
             "" => self.name.clone(),
@@ -71,13 +71,13 @@ impl Overlap {
         }
     }
 
-    /// The same where the sentence ends.
+    /// The name and the relation, at the end of a sentence.
     fn object(&self) -> String {
         self.subject().trim_end_matches(',').to_owned()
     }
 }
 
-/// Who uses it: the lowest rank is reported first.
+/// A use of the target's bytes. The lowest rank is reported first.
 struct Use {
     rank: Rank,
     text: String,
@@ -99,7 +99,7 @@ pub(super) struct Overlaps<'a> {
     snapshot: &'a Snapshot,
     overlaps: Vec<Overlap>,
     uses: Vec<Use>,
-    /// Of each file that holds the target's bytes, its size in bytes, where it can be asked.
+    /// The size in bytes of each file that holds the target's bytes, if the size is known.
     file_sizes: Vec<Option<u64>>,
 }
 
@@ -138,7 +138,7 @@ impl<'a> Overlaps<'a> {
         Some((number, self.snapshot.nodes.get(&number)?))
     }
 
-    /// Adds a new one, and returns its index.
+    /// Adds an overlap that is not yet known, and returns its index.
     fn add(&mut self, new: Overlap) -> Option<usize> {
         let range = new.ranges[0].clone();
         let known = self.overlaps.iter().position(|known| known.store == new.store);
@@ -158,7 +158,7 @@ impl<'a> Overlaps<'a> {
         Some(index)
     }
 
-    /// Adds what the target's bytes lie in.
+    /// Adds an overlap that contains the target, and everything below.
     fn descend(&mut self, overlap: Overlap, target: &str) {
         let (store, range, kind, relation) =
             (overlap.store, overlap.ranges[0].clone(), overlap.relation_kind, overlap.relation.clone());
@@ -206,7 +206,7 @@ impl<'a> Overlaps<'a> {
             self.uses.push(Use { rank: Rank::Unknown, text: wording::beneath_unknown(&kind) });
         }
         let path = path.filter(|path| Store::at(path) == Some(store));
-        // A target that is a file has been asked that before, where it is to be overwritten.
+        // For a target that is a file, this was checked before, if the file is to be overwritten.
         let is_device = matches!(self.overlaps[0].store, Store::Device(_));
         let path_below = path.filter(|_| is_device);
         let mount = path_below.and_then(|path| Some((path, Mount::containing(open(path).ok()?)?)));
@@ -216,7 +216,7 @@ impl<'a> Overlaps<'a> {
         self.file_sizes.push(path.and_then(|path| Some(path.metadata().ok()?.len())));
     }
 
-    /// Notes who may reach the bytes of a file by a name that another file system has for it.
+    /// Records who may reach the bytes of a file by its name in another file system.
     fn find_other_names(&mut self) {
         if self.file_sizes.is_empty() {
             return;
@@ -242,7 +242,7 @@ impl<'a> Overlaps<'a> {
         0..self.snapshot.nodes.get(&number).map_or(u64::MAX, |node| node.bytes.max(1))
     }
 
-    /// Adds what is built over the bytes of one of them.
+    /// Adds what is built over the bytes of an overlap.
     fn ascend(&mut self, index: usize) {
         let Overlap { store, ranges, .. } = &self.overlaps[index];
         let (store, ranges) = (*store, ranges.clone());
@@ -262,8 +262,8 @@ impl<'a> Overlaps<'a> {
         }
     }
 
-    /// Adds a device over a window of one of them, as far as that overlaps. Returns whether it does, and does
-    /// not contain the target.
+    /// Adds a device over a window of an overlap, as far as the two share bytes. Returns whether they do, and
+    /// the device does not contain the target.
     fn rise(
         &mut self,
         from: usize,
@@ -295,7 +295,7 @@ impl<'a> Overlaps<'a> {
         if !self.rise(from, device, window, range, RelationKind::Loop, relation) {
             return;
         }
-        // One that was attached for its partitions is in use when they are.
+        // A loop device that was attached for its partitions is in use when they are.
         if !is_own && self.snapshot.partitions(device).next().is_some() {
             return;
         }
@@ -309,8 +309,8 @@ impl<'a> Overlaps<'a> {
         self.uses.push(Use { rank: Rank::Loop, text });
     }
 
-    /// What is built on one of them, except for the target. Volumes of one manager on the same device never
-    /// overlap, as that is the manager's purpose.
+    /// Adds what is built on an overlap, except for the target. Volumes of one manager on the same device
+    /// never overlap, as that is the manager's purpose.
     fn rise_to_holder(&mut self, from: usize, holder: DeviceNumber) {
         let Some((slave, _)) = self.node(self.overlaps[from].store) else { return };
         let own = self.snapshot.nodes.iter().filter(|(number, node)| {
@@ -333,7 +333,7 @@ impl<'a> Overlaps<'a> {
         }
     }
 
-    /// Records who uses one of them directly.
+    /// Records who uses an overlap directly.
     fn visit(&mut self, index: usize) {
         let Overlap { store, is_below, .. } = self.overlaps[index];
         let is_target = index == 0;
@@ -372,7 +372,7 @@ impl<'a> Overlaps<'a> {
         self.uses.extend(uses);
     }
 
-    /// Notes a loop device that may reach these bytes, or through which the target reaches its own.
+    /// Records a loop device that may reach these bytes, or through which the target reaches its own.
     fn find_unknown_loops(&mut self) {
         let stores: Vec<Store> = self.overlaps.iter().map(|overlap| overlap.store).collect();
         let nodes = stores.iter().filter_map(|store| Some(self.node(*store)?.1));
@@ -388,8 +388,8 @@ impl<'a> Overlaps<'a> {
         self.uses.push(Use { rank: Rank::Unknown, text });
     }
 
-    /// The devices that a claim on the target does not keep others from. What a layer below it is built on,
-    /// that layer has claimed.
+    /// The devices that a claim on the target does not keep others from, without those that a layer below has
+    /// claimed itself.
     pub(super) fn to_claim(&self) -> Vec<(DeviceNumber, &Overlap)> {
         let is_below = |number: &DeviceNumber| {
             self.overlaps.iter().any(|known| known.is_below && known.store == Store::Device(*number))
@@ -407,18 +407,18 @@ impl<'a> Overlaps<'a> {
         devices.collect()
     }
 
-    /// Whether all that is against it is that somebody cannot be found out.
+    /// Whether all that speaks against a write is that a user cannot be determined.
     pub(super) fn is_unsure(&self) -> bool {
         self.uses.first().is_some_and(|usage| usage.rank == Rank::Unknown)
     }
 
-    /// Who uses one of them, as far as the kernel's own lists show.
+    /// Who uses these bytes, as far as the kernel's own lists show.
     pub(super) fn structural_use(&self) -> Option<String> {
         self.uses.first().map(|usage| usage.text.clone())
     }
 
-    /// A program that writes to one of them as such, as virtual machines do, or to a file that may be one of them by another name:
-    /// nothing else in the system shows it.
+    /// A program that writes to one of these devices or files, as virtual machines do, or to a file that may
+    /// be one by another name. Nothing else in the system shows such a program.
     pub(super) fn program(&self) -> Option<String> {
         let candidates: Vec<Store> = self.overlaps.iter().map(|overlap| overlap.store).collect();
         let showing =
@@ -434,7 +434,7 @@ impl<'a> Overlaps<'a> {
         };
         let clock = Monotonic::start();
         let mut writer = seek()?;
-        // Some open it only for a moment, though for writing (losetup, udev's helpers).
+        // Some programs open a device only for a moment, though for writing (losetup, udev's helpers).
         for _ in 0..PASSING_TRIES {
             clock.rest(clock.now() + PASSING_PAUSE);
             writer = seek()?;

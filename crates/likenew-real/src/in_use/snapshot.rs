@@ -1,4 +1,4 @@
-//! Everything that the system shows of who uses which block device, read once.
+//! A snapshot of everything that the system shows about who uses which block device.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::OsStr;
@@ -17,19 +17,19 @@ use crate::mounts::{self, Backing, KERNEL_FILE_SYSTEMS, Mount, REMOTE, Store, Un
 use crate::openers::{self, Program, fuse_servers_have_files};
 use crate::wording::consent as wording;
 
-/// The block devices of a machine, and their users. Only /sys for a machine made from files.
+/// The block devices of a machine, and their users. For a machine made from files, this is only what /sys shows.
 pub(super) struct Snapshot {
     pub(super) nodes: BTreeMap<DeviceNumber, Node>,
     pub(super) mounts: Vec<MountUse>,
-    /// The same as they are listed.
+    /// The mounts as the kernel lists them.
     mount_list: Vec<Mount>,
     pub(super) swaps: Vec<Store>,
     /// Folders in /sys of the devices that the system runs from.
     pub(super) system: HashSet<PathBuf>,
-    /// The file systems' own lists: a folder of a device's name is there while its file system is mounted,
-    /// wherever that is.
+    /// The kind of file system on a device, from the folders that file systems have in /sys while they are
+    /// mounted, wherever that is.
     pub(super) file_systems: BTreeMap<String, String>,
-    /// Numbers of the flash devices (MTD) of which UBI has taken some part: it tells their block devices nothing.
+    /// Numbers of the flash devices (MTD) of which UBI has taken some part. Their block devices do not show this.
     pub(super) ubi: HashSet<u32>,
 }
 
@@ -38,16 +38,17 @@ pub(super) struct Node {
     pub(super) device: BlockDevice,
     pub(super) name: String,
     pub(super) bytes: u64,
-    /// Of a partition: its disk, and where it begins there.
+    /// For a partition: its disk, and where it begins there.
     pub(super) part_of: Option<(DeviceNumber, u64)>,
-    /// What is built on it, and what it is built on.
+    /// Devices built on this one.
     pub(super) holders: Vec<DeviceNumber>,
+    /// Devices that this one is built on.
     pub(super) slaves: Vec<DeviceNumber>,
     /// What a loop device is attached to.
     pub(super) backing: Result<Option<Backing>, UnknownBacking>,
-    /// What a mapping says that it belongs to.
+    /// The identifier of a mapping, which says what it belongs to.
     pub(super) mapping: Option<String>,
-    /// What a disk is known by on whatever path it is reached.
+    /// The world wide name of a disk, equal on all paths to it.
     pub(super) wwid: Option<String>,
 }
 
@@ -55,15 +56,15 @@ pub(super) struct Node {
 pub(super) struct MountUse {
     pub(super) stores: Vec<Store>,
     pub(super) point: String,
-    /// A program that sees it, where this one does not.
+    /// A program that sees the mount, if this process does not.
     pub(super) program: Option<Program>,
 }
 
 impl Snapshot {
-    /// Of this machine.
+    /// The present state of this machine.
     ///
     /// # Errors
-    /// Which list cannot be read: what it would have shown is not known to be unused.
+    /// The list that cannot be read: nothing that it would show is known to be unused.
     pub(super) fn now() -> Result<Self, String> {
         let unread = |list: &'static str| move |error: io::Error| wording::list_unreadable(list, &error);
         let mut snapshot = Self::read(Path::new("/sys")).map_err(unread("/sys/dev/block"))?;
@@ -119,7 +120,7 @@ impl Snapshot {
             self.mounts.push(MountUse { stores, point: mount.point.clone(), program });
             self.mount_list.push(mount);
         }
-        // Those that are mounted where we cannot see it.
+        // btrfs file systems that are mounted where we cannot see them.
         for number in pools.iter().flatten() {
             if let Some(node) = self.nodes.get(number) {
                 self.file_systems.entry(node.name.clone()).or_insert_with(|| "btrfs".to_owned());
@@ -127,7 +128,7 @@ impl Snapshot {
         }
     }
 
-    /// Its partitions, with the range of each on it.
+    /// The partitions of a device, each with its range on the device.
     pub(super) fn partitions(
         &self,
         device_number: DeviceNumber,
@@ -138,7 +139,7 @@ impl Snapshot {
         })
     }
 
-    /// The loop devices that are attached to a store, each with the bytes of it.
+    /// The loop devices that are attached to a store, each with its range in the store.
     pub(super) fn loops(&self, on: Store) -> impl Iterator<Item = (DeviceNumber, Range<u64>)> {
         self.nodes.iter().filter_map(move |(number, node)| {
             let backing = node.backing.as_ref().ok()?.as_ref().filter(|backing| backing.store == on)?;
@@ -146,7 +147,7 @@ impl Snapshot {
         })
     }
 
-    /// A loop device that may be on one of these, as its backing file is unknown.
+    /// A loop device of unknown backing file, which may be on one of these stores.
     pub(super) fn unknown_loop(&self, on: &[Store]) -> Option<&Node> {
         let is_file = on.iter().any(|store| matches!(store, Store::File { .. }));
         let may_be = |node: &&Node| match node.backing {
@@ -157,7 +158,7 @@ impl Snapshot {
         self.nodes.values().find(may_be)
     }
 
-    /// The same disk by other paths, where nothing joins these.
+    /// The same disk by other paths.
     pub(super) fn aliases(&self, device_number: DeviceNumber) -> impl Iterator<Item = DeviceNumber> {
         let known = self.nodes.get(&device_number).and_then(|node| Some((node.wwid.clone()?, node.bytes)));
         self.nodes.iter().filter_map(move |(number, node)| {
@@ -188,13 +189,13 @@ impl Node {
         })
     }
 
-    /// Whether bcache has taken it: it shows so before anything is built on it.
+    /// Whether bcache has taken the device, which shows before anything is built on it.
     pub(super) fn is_bcache(&self) -> bool {
         self.holders.is_empty() && self.slaves.is_empty() && self.device.folder().join("bcache").exists()
     }
 }
 
-/// `/sys/fs/KIND/DEVICE` of all kinds that have such folders.
+/// Devices and the kinds of their file systems, from `/sys/fs/KIND/DEVICE`.
 fn file_systems(sys: &Path) -> BTreeMap<String, String> {
     let entries = |folder: PathBuf| {
         let entries = fs::read_dir(folder).into_iter().flatten().flatten();
@@ -207,7 +208,7 @@ fn file_systems(sys: &Path) -> BTreeMap<String, String> {
     devices.collect()
 }
 
-/// What UBI has attached, and all that shares flash with that: an MTD device is part of another where its
+/// MTD devices that UBI has attached, and all that share flash with these: a device is part of another if its
 /// folder is inside the other's.
 fn ubi_devices(sys: &Path) -> HashSet<u32> {
     let links = |folder: &str| fs::read_dir(sys.join(folder)).into_iter().flatten().flatten();
@@ -227,15 +228,15 @@ fn ubi_devices(sys: &Path) -> HashSet<u32> {
     attached.iter().copied().chain(sharing).collect()
 }
 
-// Files that a file system shows, and whose bytes others may reach by other names.
+// Files of a file system whose bytes others may reach by other names.
 
-/// File systems without a device of their own number that hold their bytes themselves: nothing else reaches these.
+/// File systems without a device of their own number that hold their own bytes: nothing else reaches these.
 const OWN_BYTES: [&str; 6] = ["btrfs", "zfs", "bcachefs", "tmpfs", "ramfs", "rootfs"];
 
 impl Snapshot {
-    /// The kind of file system that shows a file at this path, if its bytes may be those of another file or device. Names and
-    /// numbers of what lies beneath are not asked: a folder that was moved, one in another namespace, and a file that was copied up
-    /// since it was opened all lead elsewhere. Where the path leads to another file, as in another mount namespace, only the numbers tell.
+    /// The kind of file system that shows a file, if the file's bytes may be those of another file or device. Names and numbers
+    /// of what lies beneath are not asked. A moved folder, another namespace, and a file that was copied up since it was opened
+    /// all mislead. If the path leads to another file, as in another mount namespace, only the numbers tell.
     pub(super) fn shown_by(&self, store: Store, path: Option<&Path>) -> Option<String> {
         let Store::File { device, .. } = store else { return None };
         let number = DeviceNumber::from_raw(device);
@@ -254,7 +255,7 @@ impl Snapshot {
 
     /// The mounts of this machine whose files may be those of other ones.
     pub(super) fn showing_others(&self) -> impl Iterator<Item = &Mount> {
-        // Each namespace has its own mounts of the same file system.
+        // Each namespace has its own mount of the same file system.
         let mut known = HashMap::new();
         self.mount_list.iter().filter(move |mount| {
             let is_local = !REMOTE.contains(&&*mount.kind);
@@ -262,7 +263,7 @@ impl Snapshot {
         })
     }
 
-    /// A mounted image without a device, of which it cannot be found out which file it is.
+    /// A mounted image without a device, whose file cannot be determined.
     pub(super) fn unknown_image(&self) -> Option<&Mount> {
         let mut images =
             self.mount_list.iter().filter(|mount| mount.kind == "erofs" && mount.device.major == 0);
@@ -270,8 +271,8 @@ impl Snapshot {
     }
 }
 
-/// Whether the bytes of its files may be those of other files or devices: of all but those that have a device, those that are
-/// known to hold their own, and a FUSE file system whose server has neither a file nor a device open.
+/// Whether files of a mount may be the bytes of other files or devices. They are not if the mount has a device, or a kind
+/// that is known to hold its own bytes. Nor are they if it is a FUSE file system whose server has no file or device open.
 fn is_of_others(mount: &Mount) -> bool {
     if mount.device.major != 0
         || [&OWN_BYTES[..], &KERNEL_FILE_SYSTEMS].iter().any(|list| list.contains(&&*mount.kind))
@@ -282,7 +283,7 @@ fn is_of_others(mount: &Mount) -> bool {
     !is_fuse || fuse_servers_have_files(mount.device)
 }
 
-/// Whether there is an image of erofs at a path that needs no other file: its magic, and no further devices (`struct
+/// Whether a path leads to an image of erofs that needs no other file: its magic, and no further devices (`struct
 /// erofs_super_block` in fs/erofs/erofs_fs.h of the Linux sources: at 1024, `extra_devices` at 86 of it).
 fn is_whole_erofs(path: &Path) -> bool {
     let superblock = path.is_absolute().then(|| File::open(path)).and_then(Result::ok).and_then(|file| {
@@ -293,7 +294,7 @@ fn is_whole_erofs(path: &Path) -> bool {
     superblock.is_some_and(|bytes| bytes[..4] == [0xE2, 0xE1, 0xF5, 0xE0] && bytes[86..] == [0, 0])
 }
 
-/// To ask about it, and not to read it.
+/// Opens a path to ask about it, not to read it.
 pub(super) fn open(path: &Path) -> rustix::io::Result<OwnedFd> {
     rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
 }

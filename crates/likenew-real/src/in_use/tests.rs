@@ -1,4 +1,4 @@
-//! Devices that no test machine can make are folders that look like /sys.
+//! Tests of who uses bytes. Devices that no test machine can make are folders that look like /sys.
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
@@ -152,7 +152,7 @@ fn partitions_and_their_disk_share_bytes_and_partitions_do_not() {
     sys.mount(gap);
     sys.refused(&["sda", "sda/sda3"], &["sda3 is mounted at /mnt/x; unmount it first"]);
     sys.free(&["sda/sda1", "sda/sda2", "sdb"]);
-    // A partition that another one lies in, as an extended one may be shown.
+    // A partition with another one inside, as an extended one may be shown.
     sys.part("sda/sda4", 8, 2);
     sys.refused(&["sda/sda4"], &["sda3 is mounted at"]);
 }
@@ -172,7 +172,7 @@ fn what_a_mapping_is_built_on_is_used() {
         &["sda", "sda/sda2"],
         &["dm-0, which is built on sda2, is mounted at /mnt/x; unmount it first"],
     );
-    // Another volume of the same manager is what it keeps apart.
+    // The manager keeps its volumes apart.
     sys.free(&["dm-2", "sda/sda1"]);
     sys.refused(&["dm-0"], &["dm-0 is mounted at"]);
 }
@@ -229,7 +229,7 @@ fn one_drive_by_two_paths_is_one_drive() {
         ["sdb3, which is the same drive as sda by another path (naa.5000c500a1b2c3d4), is mounted at"];
     sys.refused(&["sda"], &words);
     sys.free(&["sda/sda1", "sda/sda2"]);
-    // Joined, the mapping is used, and each path carries it.
+    // Once a mapping joins them, it is used, and each path carries it.
     let sys = Sys::new();
     sys.two_disks();
     sys.mapping("dm-0", "mpath-naa", &["sda", "sdb"]);
@@ -271,7 +271,7 @@ fn file_systems_are_found_where_no_mount_shows_them() {
     }
     sys.refused(&["sda/sda1", "sdb", "sdb/sdb1"], &["1 carries a btrfs file system"]);
     sys.free(&["sdb/sdb2"]);
-    // The mount has a number of its own, and names one of them.
+    // The mount has a number of its own, and names one of the devices.
     let shown =
         DeviceNumber::parse(&fs::read_to_string(sys.folder("sda/sda1").join("dev")).unwrap()).unwrap();
     sys.mount_at(shown, "/mnt/pool", "btrfs");
@@ -289,8 +289,8 @@ fn the_system_is_reported_first_and_by_its_name() {
     sys.free(&["sda/sda1", "sdb"]);
 }
 
-/// Windows of two loop devices over one file, in bytes: of the mounted one and of the one that is asked for.
-/// A limit of 0 is none.
+/// Windows of two loop devices over one file, in bytes: of the mounted one, then of the one that is asked
+/// for. A limit of 0 is none.
 #[test]
 fn windows_over_one_file_meet_by_a_byte() {
     let file = tempfile::NamedTempFile::new().unwrap();
@@ -327,7 +327,7 @@ fn windows_over_one_file_meet_by_a_byte() {
             let expected = format!("loop900, which covers the same bytes of {path}, is mounted at /mnt/x");
             assert!(text.starts_with(&expected), "{text}");
         }
-        // The same of the file.
+        // The file itself is in use in the same way.
         let Some(Store::File { device, inode }) = Store::at(file.path()) else { panic!("a file") };
         let target = Target::file(file.path(), device, inode, 16 * MIB);
         let user = Overlaps::find(&sys.snapshot(), &target).structural_use();
@@ -362,7 +362,7 @@ fn a_loop_device_over_what_nobody_can_find_is_held_against_what_it_may_be() {
     let attach = |name: &str, path: Option<&str>| {
         sys.disk(name, 4);
         fs::create_dir_all(sys.folder(name).join("loop")).unwrap();
-        // What is longer than a page is not shown at all.
+        // /sys does not show a path that is longer than a page.
         if let Some(path) = path {
             sys.write(name, "loop/backing_file", path);
             sys.write(name, "loop/offset", "0");
@@ -402,7 +402,7 @@ fn what_shares_bytes_with_a_layer_below_a_mapping_is_claimed() {
         sys.write(name, "loop/offset", "0");
         sys.write(name, "loop/sizelimit", "0");
     }
-    // One that was attached for its partitions is no use of its own.
+    // A loop device that was attached for its partitions is no use of its own.
     sys.part("loop901/loop901p1", 1, 4);
     sys.mapping("dm-0", "CRYPT-x", &["loop900"]);
     let claimed = |sys: &Sys, snapshot: &Snapshot, name: &str| {
@@ -422,7 +422,7 @@ fn what_shares_bytes_with_a_layer_below_a_mapping_is_claimed() {
     snapshot.nodes.get_mut(&below).unwrap().backing =
         Ok(Some(crate::mounts::Backing { store, window: 0..u64::MAX }));
     assert_eq!(claimed(&sys, &snapshot, "dm-0"), ["sda", "sda2"]);
-    // What joins two paths has claimed both.
+    // A mapping that joins two paths has claimed both.
     sys.mapping("dm-1", "mpath-naa", &["sda", "sdb"]);
     for disk in ["sda", "sdb"] {
         sys.write(disk, "device/wwid", "naa.5000c500a1b2c3d4");
@@ -461,7 +461,7 @@ fn flash_that_ubi_has_attached_is_used() {
         number.into_iter().for_each(|number| fs::write(ubi.join(folder).join("mtd_num"), number).unwrap());
     }
     sys.refused(&["mtd0/mtd1/mtdblock1"], &["mtdblock1 is flash that UBI has attached", "ubidetach"]);
-    // The whole chip, of which that is a part.
+    // The whole chip, which contains that part.
     sys.refused(&["mtd0/mtdblock0"], &["mtdblock0 is flash that UBI has attached"]);
     sys.free(&["mtd0/mtd2/mtdblock2", "mtd3/mtdblock3"]);
 }

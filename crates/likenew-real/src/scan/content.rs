@@ -1,4 +1,4 @@
-//! How far pieces of files compress: as zip would have it, and as a drive would that compresses what it is given.
+//! How far pieces of files compress, with zip and in a drive that compresses data; and what kind of thing a file holds.
 
 use std::ops::Range;
 use std::os::fd::{AsFd, OwnedFd};
@@ -12,19 +12,19 @@ use crate::medium::read_fully;
 
 /// Bytes of a piece: twice what zip looks back over.
 pub(super) const PIECE: usize = 64 << 10;
-/// Bytes that a drive compresses on their own: its unit of mapping.
+/// Bytes that a drive compresses on its own: its mapping unit.
 const UNIT: usize = 4096;
 
-/// What one piece came to, each as compressed length over length, `0 ..= 1`.
+/// How far a piece compresses, each as compressed length over length, `0 ..= 1`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shares {
-    /// Each 4 KiB on their own, with zstd at level 1.
+    /// Every 4 KiB compressed alone, with zstd at level 1.
     pub unit_share: f64,
-    /// The whole piece of 64 KiB, with DEFLATE as zip uses it.
+    /// The whole piece of 64 KiB compressed, with DEFLATE as zip uses it.
     pub zip_share: f64,
 }
 
-/// Compresses pieces; holds what that needs.
+/// Compresses pieces, with the memory for that.
 pub(super) struct Compressor {
     unit: zstd::bulk::Compressor<'static>,
     zip: Compress,
@@ -39,7 +39,7 @@ impl Compressor {
         Self { unit, zip: Compress::new(Compression::default(), false), out }
     }
 
-    /// What does not become shorter is stored as it is, so that no share exceeds 1.
+    /// A piece that does not become shorter is stored as it is, so that no share exceeds 1.
     pub(super) fn shares(&mut self, piece: &[u8]) -> Shares {
         assert!(!piece.is_empty() && piece.len() <= PIECE, "a piece has 1 to {PIECE} bytes");
         let units: usize = piece.chunks(UNIT).map(|unit| self.compress_unit(unit).min(unit.len())).sum();
@@ -67,7 +67,7 @@ pub(super) fn open(path: &Path, more: OFlags) -> rustix::io::Result<(OwnedFd, St
         OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC | more;
     let open = |flags| openat(rustix::fs::CWD, path, flags, Mode::empty());
     let fd = match open(flags | OFlags::NOATIME) {
-        // Only the owner of a file may ask for that.
+        // Only the owner of a file may ask for that flag.
         Err(Errno::PERM) => open(flags)?,
         other => other?,
     };
@@ -101,8 +101,8 @@ pub(super) fn sum(ranges: &[Range<u64>]) -> u64 {
     ranges.iter().map(|range| range.end - range.start).sum()
 }
 
-/// Reads the piece around a place in a file, given as a share of its data, and says how long it is. Nothing, when the file
-/// has become shorter.
+/// Reads the piece around a place in a file, which is given as a share of the file's data. Returns the
+/// piece's length, or nothing if the file has become shorter.
 pub(super) fn read_piece(
     fd: &OwnedFd,
     data: &[Range<u64>],
@@ -120,19 +120,19 @@ pub(super) fn read_piece(
     };
     let start = range.start + left / PIECE as u64 * PIECE as u64;
     let wanted = (range.end - start).min(PIECE as u64) as usize;
-    // More than was asked for would only be read ahead in vain; a system that does not take the advice does no harm.
+    // Reading ahead of the piece would be in vain; it does no harm if the system does not take this advice.
     let _ = fadvise(fd, 0, None, Advice::Random);
     read_fully(fd, &mut piece[..wanted], start)
 }
 
-/// Whether it is a plain file.
+/// Whether a file is a regular one.
 pub(super) fn is_file(stat: &Stat) -> bool {
     FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile
 }
 
-// What kind of thing a file holds: by the end of its name, and by its first bytes where the name does not say.
+// Kinds of files: by the end of a file's name, or by its first bytes if the name does not say.
 
-/// Files are grouped no finer than this: what matters is how far their kind compresses.
+/// Kinds of files, no finer than this: what matters is how far a kind compresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Group {
     /// Photographs and drawings.
@@ -169,7 +169,7 @@ impl Group {
         Self::Other,
     ];
 
-    /// As reports call it.
+    /// The group's name in reports.
     pub fn name(self) -> &'static str {
         [
             "pictures",
@@ -184,7 +184,7 @@ impl Group {
         ][self as usize]
     }
 
-    /// By the end of a file's name, and its size where two kinds share an ending; `None` where that says nothing.
+    /// The group by the end of a file's name, and by its size if two kinds share an ending; `None` if that does not tell.
     pub(super) fn of_name(name: &[u8], bytes: u64) -> Option<Self> {
         let dot = name.iter().rposition(|byte| *byte == b'.').filter(|at| *at > 0)?;
         let ending = std::str::from_utf8(&name[dot + 1..]).ok()?.to_ascii_lowercase();
@@ -196,7 +196,7 @@ impl Group {
         known.map(|(group, _)| *group)
     }
 
-    /// By the first bytes of a file.
+    /// The group by the first bytes of a file.
     pub(super) fn of_content(head: &[u8]) -> Self {
         let Some(kind) = infer::get(head) else {
             return if is_text(head) { Self::Text } else { Self::Other };
@@ -220,7 +220,7 @@ impl Group {
 /// How many first bytes of a file are examined.
 pub(super) const HEAD: usize = 4096;
 
-// rustfmt would give each of them a line.
+// rustfmt would give each ending a line.
 #[rustfmt::skip]
 const TEXT_ENDINGS: [&str; 104] = [
     "txt", "md", "rst", "log", "csv", "tsv", "json", "jsonl", "ndjson", "xml", "html", "htm", "xhtml",
@@ -290,7 +290,7 @@ const ENDINGS: [(Group, &[&str]); 8] = [
     (Group::Text, &TEXT_ENDINGS),
 ];
 
-/// Whether it reads as UTF-8 without any byte that texts have no use for. A character may be cut off at the end.
+/// Whether the bytes are UTF-8 without any that texts have no use for. A character may be cut off at the end.
 fn is_text(head: &[u8]) -> bool {
     let whole = match std::str::from_utf8(head) {
         Ok(_) => true,
@@ -319,7 +319,7 @@ mod tests {
         assert_eq!(compressor.shares(&noise), Shares { unit_share: 1.0, zip_share: 1.0 });
         let text = include_str!("content.rs");
         let shares = compressor.shares(&text.as_bytes()[..5000]);
-        // Zip finds more, as it sees more at once.
+        // zip finds more, as it sees more at once.
         assert!(
             0.2 < shares.zip_share && shares.zip_share < shares.unit_share && shares.unit_share < 0.6,
             "{shares:?}"

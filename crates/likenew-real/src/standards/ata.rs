@@ -9,48 +9,48 @@ use crate::wording::facts as wording;
 /// Words of IDENTIFY DEVICE.
 pub(crate) const IDENTIFY_WORDS: usize = 256;
 
-/// IDENTIFY DEVICE.
+/// A drive's IDENTIFY DEVICE.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct IdentifyDevice {
     words: [u16; IDENTIFY_WORDS],
 }
 
-/// State of the Security feature set.
+/// The state of the Security feature set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AtaSecurity {
-    /// The drive has it.
+    /// The drive has the feature set.
     pub supported: bool,
     /// A password is set.
     pub enabled: bool,
     /// Data cannot be read before it is unlocked.
     pub locked: bool,
-    /// It takes no commands of security until it was without power.
+    /// The drive takes no security commands until it has been without power.
     pub frozen: bool,
     /// Too many passwords were tried.
     pub expired: bool,
-    /// It has the enhanced erase.
+    /// The drive has the enhanced erase.
     pub enhanced: bool,
-    /// How long the erase takes by its own estimate, and the enhanced one; more than so many where it says no more.
+    /// The drive's own estimate for an erase; the largest one that it can state means this or more.
     pub minutes: Option<u32>,
-    /// See `minutes`.
+    /// The drive's own estimate for the enhanced erase, in the same form.
     pub minutes_enhanced: Option<u32>,
-    /// It has Sanitize, with block erase, with a change of its key, with overwriting.
+    /// The ways in which the drive can sanitize; none without Sanitize.
     pub sanitize: Sanitize,
 }
 
-/// Its TRIM support (words 69 and 169).
+/// The drive's TRIM support (words 69 and 169).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TrimSupport {
-    /// It takes TRIM.
+    /// The drive takes TRIM.
     pub(crate) trims: bool,
     /// DRAT: trimmed sectors read as the same bytes each time.
     pub(crate) reads_same: bool,
-    /// RZAT: they read as zeros.
+    /// RZAT: trimmed sectors read as zeros.
     pub(crate) reads_zeros: bool,
 }
 
-/// What a drive has to report before it is queried: one that does not know a command refuses it, and the
-/// kernel logs that as an error.
+/// A feature that a drive has to report before it is queried. A drive that does not know a command refuses
+/// it, and the kernel logs that as an error.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Feature {
     /// SMART.
@@ -60,12 +60,12 @@ pub(crate) enum Feature {
 }
 
 impl IdentifyDevice {
-    /// From words as the kernel hands them out.
+    /// From the words that the kernel hands out.
     pub(crate) fn new(words: [u16; IDENTIFY_WORDS]) -> Self {
         Self { words }
     }
 
-    /// From bytes as the drive sends them. Nothing of an answer that is too short.
+    /// From the bytes that the drive sends; `None` if there are too few.
     pub(crate) fn parse(answer: &[u8]) -> Option<Self> {
         let answer = answer.get(..2 * IDENTIFY_WORDS)?;
         let word = |at: usize| u16::from_le_bytes([answer[2 * at], answer[2 * at + 1]]);
@@ -81,7 +81,7 @@ impl IdentifyDevice {
         self.words[word] >> bit & 1 == 1
     }
 
-    /// Text: the bytes of each word are swapped, and blanks fill it up.
+    /// Text, padded with blanks; the bytes of each word are swapped.
     fn text(&self, words: std::ops::Range<usize>) -> Option<String> {
         let bytes: Vec<u8> = self.words[words].iter().flat_map(|word| word.to_be_bytes()).collect();
         text(&bytes)
@@ -112,22 +112,22 @@ impl IdentifyDevice {
         TrimSupport { trims: self.bit(169, 0), reads_same: self.bit(69, 14), reads_zeros: self.bit(69, 5) }
     }
 
-    /// The fastest generation of SATA that it has, 1 to 3 (word 76).
+    /// The fastest generation of SATA that the drive has, 1 to 3 (word 76).
     pub(crate) fn sata_generation_max(&self) -> Option<u32> {
         let speeds = Some(self.words[76]).filter(|word| *word != 0xFFFF)? >> 1 & 0b111;
         generation(u16::BITS - speeds.leading_zeros())
     }
 
-    /// The generation of SATA that its link has now, 1 to 3 (word 77).
+    /// The generation of SATA that the link has now, 1 to 3 (word 77).
     pub(crate) fn sata_generation(&self) -> Option<u32> {
         generation(u32::from(self.words[77] >> 1 & 0b111))
     }
 
-    /// Why it is not to be asked (words 82 and 85 bit 0, 84 and 87 bit 5, valid with 01b in bits 15 and 14).
+    /// Why a feature is not to be queried (words 82 and 85 bit 0, 84 and 87 bit 5, valid with 01b in bits 15 and 14).
     pub(crate) fn refusal(&self, feature: Feature) -> Option<&'static str> {
         let is_valid = |number: usize| self.words[number] >> 14 == 0b01;
         match feature {
-            // Words of drives that are older than them are all zeros or all ones, and say nothing.
+            // In drives older than these words, all their bits are zeros or ones, which says nothing.
             Feature::Smart if matches!(self.words[82], 0 | 0xFFFF) => None,
             Feature::Smart if !self.bit(82, 0) => Some(wording::NO_SMART),
             Feature::Smart if !self.bit(85, 0) => Some(wording::SMART_OFF),
@@ -140,7 +140,7 @@ impl IdentifyDevice {
 
     /// Security and Sanitize: words 59 (Sanitize), 89 and 90 (minutes), 128 (state of Security).
     pub(crate) fn security(&self) -> AtaSecurity {
-        // Bit 15 tells the longer form; in units of two minutes, and the largest value is "or more".
+        // Bit 15 marks the longer form. A unit is two minutes, and the largest value means "or more".
         let minutes = |word: u16| {
             let units = if word >> 15 == 1 { word & 0x7FFF } else { word & 0xFF };
             (units > 0).then(|| u32::from(units) * 2)
@@ -168,9 +168,9 @@ fn generation(number: u32) -> Option<u32> {
     (1..=3).contains(&number).then_some(number)
 }
 
-/// The attributes of SMART READ DATA, with the thresholds of SMART READ THRESHOLDS: thirty entries of twelve
-/// bytes from byte 2 on, each with number, flags, value, worst, six bytes of the maker's own (ATA-5 as
-/// published by makers; later standards leave it to them, and all kept it).
+/// The attributes of SMART READ DATA, with the thresholds of SMART READ THRESHOLDS. From byte 2 on, there are
+/// thirty entries of twelve bytes: number, flags, value, worst, six bytes of the maker's own (ATA-5 as
+/// published by makers; later standards leave the form to makers, and all kept it).
 pub(crate) fn attributes(data: &[u8], thresholds: &[u8]) -> Option<Vec<Attribute>> {
     let entries = |table: &[u8]| -> Vec<[u8; 12]> {
         let body = table.get(2..362).unwrap_or_default();
@@ -194,27 +194,27 @@ pub(crate) fn attributes(data: &[u8], thresholds: &[u8]) -> Option<Vec<Attribute
     (!attributes.is_empty()).then_some(attributes)
 }
 
-/// How many pages a log has, by the directory of logs: two bytes for each log (ACS-3, A.4).
+/// How many pages a log has, from the directory of logs: two bytes for each log (ACS-3, A.4).
 pub(crate) fn log_pages(directory: &[u8], log: u8) -> Option<u64> {
     little(directory, 2 * usize::from(log), 2)
 }
 
-/// A number from a page of Device Statistics (ACS-3, A.5); bits 7 and 6 of its eighth byte say that it is
-/// there and valid.
+/// A number from a page of Device Statistics (ACS-3, A.5). Bits 7 and 6 of the number's eighth byte say that
+/// it is there and valid.
 pub(crate) fn statistic(answer: &[u8], page: u8, at: usize, length: usize) -> Option<u64> {
     let is_page = answer.get(2) == Some(&page);
     let is_valid = answer.get(at.checked_add(7)?)? & 0xC0 == 0xC0;
     if is_page && is_valid { little(answer, at, length) } else { None }
 }
 
-/// How many errors the drive has logged, by the first page of the Extended Comprehensive SMART Error Log
+/// How many errors the drive has logged, from the first page of the Extended Comprehensive SMART Error Log
 /// (ACS-3, A.7).
 pub(crate) fn logged_errors(answer: &[u8]) -> Option<u64> {
     little(answer, 500, 2)
 }
 
-/// Self-tests that found a failure, by the first page of the Extended SMART Self-Test Log (ACS-3, A.8): from
-/// byte 4 on 19 entries of 26 bytes, with the result in the upper half of the second; 3 to 8 are failures.
+/// Self-tests that found a failure, from the first page of the Extended SMART Self-Test Log (ACS-3, A.8). From byte 4 on,
+/// there are 19 entries of 26 bytes; the upper half of the second byte has the result, and 3 to 8 are failures.
 pub(crate) fn failed_self_tests(answer: &[u8]) -> Option<u64> {
     let entries = answer.get(4..4 + 19 * 26)?.chunks_exact(26);
     Some(entries.filter(|entry| (3..=8).contains(&(entry[1] >> 4))).count() as u64)

@@ -4,11 +4,11 @@
 
 use super::{Sanitize, little, little_16};
 
-/// Bytes of both answers.
+/// Bytes of an answer to Identify Controller or Identify Namespace.
 pub(crate) const IDENTIFY_BYTES: usize = 4096;
 /// Kelvin at 0 °C: NVMe reports temperatures in whole kelvins.
 const KELVIN: f64 = 273.0;
-/// Bytes of the units of HMPRE and HMMIN, and of a page of the host's memory.
+/// The unit of HMPRE and HMMIN, and a page of the host's memory, in bytes.
 const HOST_MEMORY_UNIT_BYTES: u64 = 4096;
 
 /// Identify Controller.
@@ -16,7 +16,7 @@ const HOST_MEMORY_UNIT_BYTES: u64 = 4096;
 pub(crate) struct Controller<'a>(&'a [u8]);
 
 impl<'a> Controller<'a> {
-    /// Nothing of an answer that is too short.
+    /// `None` if the answer is too short.
     pub(crate) fn parse(answer: &'a [u8]) -> Option<Self> {
         answer.get(..IDENTIFY_BYTES).map(Self)
     }
@@ -30,12 +30,12 @@ impl<'a> Controller<'a> {
         self.number(256, 2) >> 1 & 1 == 1
     }
 
-    /// A format, or an erase by it, reaches all namespaces (FNA, bits 0 and 1).
+    /// A format, or the erase that comes with it, reaches all namespaces (FNA, bits 0 and 1).
     pub(crate) fn formats_all_namespaces(&self) -> bool {
         self.number(524, 1) & 0b11 != 0
     }
 
-    /// A format can erase by its key (FNA, bit 2).
+    /// A format can erase by changing the key (FNA, bit 2).
     pub(crate) fn erases_key(&self) -> bool {
         self.number(524, 1) >> 2 & 1 == 1
     }
@@ -45,24 +45,24 @@ impl<'a> Controller<'a> {
         self.number(520, 2) >> 2 & 1 == 1
     }
 
-    /// Entries of its error log (ELPE), 64 at most.
+    /// Entries of the error log (ELPE), 64 at most.
     pub(crate) fn error_log_entries(&self) -> u32 {
         (self.number(262, 1) as u32 + 1).min(64)
     }
 
-    /// Degrees from which it warns, and at which it is critical (WCTEMP, CCTEMP); none where it names none.
+    /// The temperatures in °C from which the drive warns and is critical (WCTEMP, CCTEMP); `None` for one that it does not name.
     pub(crate) fn temperature_limits_c(&self) -> (Option<f64>, Option<f64>) {
         let celsius =
             |at| Some(self.number(at, 2)).filter(|kelvin| *kelvin > 0).map(|kelvin| kelvin as f64 - KELVIN);
         (celsius(266), celsius(268))
     }
 
-    /// Host memory that it prefers, and the least that it can use (HMPRE, HMMIN), in bytes.
+    /// Host memory that the drive prefers, and the least that it can use (HMPRE, HMMIN), in bytes.
     pub(crate) fn host_memory_bytes(&self) -> (u64, u64) {
         (self.number(272, 4) * HOST_MEMORY_UNIT_BYTES, self.number(276, 4) * HOST_MEMORY_UNIT_BYTES)
     }
 
-    /// What it can sanitize by; nothing where it cannot (SANICAP, bytes 331 to 328).
+    /// The ways in which the drive can sanitize; `None` without any (SANICAP, bytes 331 to 328).
     pub(crate) fn sanitize(&self) -> Option<Sanitize> {
         let bit = |bit: u32| self.number(328, 4) >> bit & 1 == 1;
         let ways = Sanitize { crypto: bit(0), block: bit(1), overwrite: bit(2) };
@@ -82,32 +82,32 @@ pub(crate) struct LbaFormat {
 /// Identify Namespace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Namespace {
-    /// NSZE.
+    /// The size in blocks (NSZE).
     pub(crate) size_blocks: u64,
-    /// NUSE, where the drive counts what is in use; many give the size there.
+    /// Blocks in use (NUSE), if the drive counts them; many drives give the size here.
     pub(crate) used_blocks: Option<u64>,
-    /// The formats that it supports, by their index; none in the place of one that makes no sense.
+    /// The formats that the namespace supports, by index; `None` for one that makes no sense.
     pub(crate) formats: Vec<Option<LbaFormat>>,
     /// The index of the format in use (FLBAS).
     pub(crate) format_index: u8,
     /// The format in use.
     pub(crate) format: LbaFormat,
-    /// Metadata follows each block, transferred with it (FLBAS, bit 4).
+    /// Whether metadata follows each block and is transferred with it (FLBAS, bit 4).
     pub(crate) extended_blocks: bool,
     /// Kind of protection information; 0 for none (DPS, bits 2 to 0).
     pub(crate) protection: u8,
-    /// Protection information stands first in the metadata (DPS, bit 3).
+    /// Whether protection information stands first in the metadata (DPS, bit 3).
     pub(crate) protection_first: bool,
     /// What deallocated blocks read as (DLFEAT).
     pub(crate) deallocated: u8,
 }
 
-/// Formats from byte 128 on, of four bytes each.
+/// The formats begin at this byte; each takes four bytes.
 const FORMATS_AT: usize = 128;
 const FORMATS_MAX: usize = 64;
 
 impl Namespace {
-    /// Nothing of an answer that is too short or whose format in use makes no sense.
+    /// `None` if the answer is too short, or the format in use makes no sense.
     pub(crate) fn parse(answer: &[u8]) -> Option<Self> {
         let answer = answer.get(..IDENTIFY_BYTES)?;
         let (size_blocks, used) = (little(answer, 0, 8)?, little(answer, 16, 8)?);
@@ -135,13 +135,13 @@ impl Namespace {
     }
 }
 
-/// FLBAS: bits 3 to 0, and above them bits 6 and 5 where there are more than 16 formats.
+/// The index in FLBAS: bits 3 to 0, and above them bits 6 and 5 if there are more than 16 formats.
 fn format_index(flbas: u8, count: usize) -> u8 {
     let upper = if count > 16 { flbas >> 5 & 0b11 } else { 0 };
     upper << 4 | flbas & 0xF
 }
 
-/// MS, LBADS and RP. Blocks shorter than 512 bytes or longer than 64 KiB are none that a drive has.
+/// A format, from MS, LBADS and RP; `None` if a block is shorter than 512 bytes or longer than 64 KiB, which no drive has.
 fn lba_format(answer: &[u8], index: usize) -> Option<LbaFormat> {
     let at = FORMATS_AT + 4 * index;
     let exponent = *answer.get(at + 2)?;
@@ -153,13 +153,13 @@ fn lba_format(answer: &[u8], index: usize) -> Option<LbaFormat> {
     })
 }
 
-/// The numbers of the list of active namespaces (CNS 02h): it ends at the first zero.
+/// The numbers of the list of active namespaces (CNS 02h), which ends at the first zero.
 pub(crate) fn active_namespaces(answer: &[u8]) -> Vec<u32> {
     let numbers = answer.chunks_exact(4).filter_map(|word| Some(little(word, 0, 4)? as u32));
     numbers.take_while(|number| *number != 0).collect()
 }
 
-/// A number in a log page: where it begins, its bytes, and what one of it stands for.
+/// A number in a log page: where it begins, how many bytes it takes, and what one of its units stands for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LogField(usize, usize, u64);
 
@@ -167,7 +167,7 @@ pub(crate) struct LogField(usize, usize, u64);
 const DATA_UNIT_BYTES: u64 = 512_000;
 const SECONDS_PER_MINUTE: u64 = 60;
 
-/// Of the SMART / Health Information log (page 02h; Base Specification 2.0, figure 207).
+/// Fields of the SMART / Health Information log (page 02h; Base Specification 2.0, figure 207).
 impl LogField {
     /// Critical Warning, bit by bit.
     pub(crate) const WARNING_FLAGS: Self = Self(0, 1, 1);
@@ -182,9 +182,9 @@ impl LogField {
     pub(crate) const UNSAFE_SHUTDOWNS: Self = Self(144, 16, 1);
     pub(crate) const MEDIA_ERRORS: Self = Self(160, 16, 1);
     pub(crate) const ERROR_LOG_ENTRIES: Self = Self(176, 16, 1);
-    /// Above its warning temperature.
+    /// Time above the warning temperature.
     pub(crate) const WARM_S: Self = Self(192, 4, SECONDS_PER_MINUTE);
-    /// Above its critical temperature.
+    /// Time above the critical temperature.
     pub(crate) const HOT_S: Self = Self(196, 4, SECONDS_PER_MINUTE);
     /// Transitions into thermal management, light and heavy, and the time there.
     pub(crate) const THROTTLED_LIGHT_TIMES: Self = Self(216, 4, 1);
@@ -193,8 +193,8 @@ impl LogField {
     pub(crate) const THROTTLED_HEAVY_S: Self = Self(228, 4, 1);
 }
 
-/// Of Amazon's log of a volume's performance (page D0h; nvme-cli, `plugins/amzn`; Amazon EBS user guide, "Amazon EBS
-/// detailed performance statistics"): the time above the limits of the volume and of the instance, in µs.
+/// Fields of Amazon's log of a volume's performance (page D0h; nvme-cli, `plugins/amzn`; Amazon EBS user guide, "Amazon
+/// EBS detailed performance statistics"): the time above the limits of the volume and of the instance, in µs.
 impl LogField {
     pub(crate) const VOLUME_IOPS_EXCEEDED_US: Self = Self(56, 8, 1);
     pub(crate) const VOLUME_THROUGHPUT_EXCEEDED_US: Self = Self(64, 8, 1);
@@ -204,7 +204,7 @@ impl LogField {
 }
 
 impl LogField {
-    /// Nothing where the answer is too short for it.
+    /// The field's value; `None` if the answer is too short.
     pub(crate) fn read(self, log: &[u8]) -> Option<u64> {
         let Self(at, length, unit) = self;
         let number = if length == 16 { little_16(log, at)? } else { little(log, at, length)? };
@@ -217,7 +217,7 @@ pub(crate) fn temperature_c(log: &[u8]) -> Option<Option<f64>> {
     little(log, 1, 2).map(|kelvin| (kelvin > 0).then_some(kelvin as f64 - KELVIN))
 }
 
-/// Whether this is Amazon's log: what it begins with for an EBS volume, and for a drive of the machine itself.
+/// Whether this is Amazon's log, by its first bytes for an EBS volume, and for a drive of the machine itself.
 pub(crate) fn is_amazon_log(log: &[u8]) -> bool {
     const MAGIC: [u64; 2] = [0x3C23_B510, 0xEC2C_0D7E];
     little(log, 0, 4).is_some_and(|magic| MAGIC.contains(&magic))
@@ -226,8 +226,8 @@ pub(crate) fn is_amazon_log(log: &[u8]) -> bool {
 /// Bytes of an entry of the Error Information log (figure 206).
 pub(crate) const ERROR_ENTRY_BYTES: usize = 64;
 
-/// Entries of the Error Information log that are of the medium: with a number, and status code type 2, Media and Data
-/// Integrity Errors, in bits 11 to 9 of the status field.
+/// Entries of the Error Information log about the medium. They have a number, and status code type 2, Media
+/// and Data Integrity Errors, in bits 11 to 9 of the status field.
 pub(crate) fn media_errors(log: &[u8]) -> u64 {
     let is_of_medium = |entry: &&[u8]| {
         little(entry, 0, 8).is_some_and(|number| number > 0)
@@ -236,8 +236,8 @@ pub(crate) fn media_errors(log: &[u8]) -> u64 {
     log.chunks_exact(ERROR_ENTRY_BYTES).filter(is_of_medium).count() as u64
 }
 
-/// Host Memory Buffer (feature 0Dh, figure 335): memory of the host that the drive was given, zero where it is off. Bit 0 of
-/// the feature says whether it is on; its data begins with the size in pages of memory.
+/// Host Memory Buffer (feature 0Dh, figure 335): host memory that the drive was given, zero if the feature is
+/// off. Bit 0 of the value says whether it is on; the data begins with the size in pages of memory.
 pub(crate) fn granted_memory_bytes(answer: &[u8]) -> Option<u64> {
     let is_on = little(answer, 0, 4)? & 1 == 1;
     Some(if is_on { little(answer, 4, 4)?.saturating_mul(HOST_MEMORY_UNIT_BYTES) } else { 0 })
@@ -284,7 +284,7 @@ mod tests {
             assert_eq!(namespace.format.metadata_bytes, 8);
             formats[index] = (0, 9, 2);
         }
-        // With sixteen, or fewer, the upper bits were reserved once, and mean nothing.
+        // With sixteen formats or fewer, the upper bits mean nothing: they were reserved once.
         let namespace = Namespace::parse(&identify(0x61, &[(0, 9, 2), (0, 12, 0)])).unwrap();
         assert_eq!((namespace.format_index, namespace.format.block_bytes), (1, 4096));
     }

@@ -11,7 +11,7 @@ pub(crate) struct Provisioning {
     pub(crate) reads_as: u8,
 }
 
-/// The page's bytes where it is the page with this number.
+/// An answer, if it is the page with this number.
 fn page(answer: &[u8], number: u8) -> Option<&[u8]> {
     (answer.get(1) == Some(&number)).then_some(answer)
 }
@@ -44,7 +44,7 @@ pub(crate) fn unit_serial(answer: &[u8]) -> Option<String> {
     text(&serial[..serial.len().min(usize::from(length))])
 }
 
-/// ATA's IDENTIFY DEVICE from ATA Information, page 89h, from byte 60 on.
+/// ATA's IDENTIFY DEVICE, which ATA Information, page 89h, has from byte 60 on.
 pub(crate) fn ata_identify(answer: &[u8]) -> Option<&[u8]> {
     page(answer, 0x89)?.get(60..572).filter(|identify| identify.iter().any(|byte| *byte != 0))
 }

@@ -9,20 +9,20 @@ use crate::wording::record as wording;
 /// What happened to a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// It was given to the scheduler, by the program that it comes from.
+    /// The program that the request comes from gave it to the scheduler.
     Insert,
-    /// It left for the drive.
+    /// The request left for the drive.
     Issue,
-    /// The drive did not take it now; it will leave again.
+    /// The drive did not take the request now; it will leave again.
     Requeue,
-    /// It ended, or a part of it.
+    /// The request ended, wholly or in part.
     Complete,
     /// Records of a processor are missing here.
     Lost,
 }
 
 impl Step {
-    /// The events that are recorded, with what each stands for.
+    /// The recorded events, with what each stands for.
     pub(crate) const EVENTS: [(&str, Self); 4] = [
         ("block_rq_insert", Self::Insert),
         ("block_rq_issue", Self::Issue),
@@ -34,25 +34,25 @@ impl Step {
 /// One step of one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BlockEvent {
-    /// When, in nanoseconds of the machine's monotonic clock.
+    /// The time in nanoseconds of the machine's monotonic clock.
     pub(crate) at: u64,
     /// First sector on the disk; 0 for a flush.
     pub(crate) sector: u64,
-    /// How many.
+    /// How many sectors.
     pub(crate) sectors: u32,
-    /// The disk as the kernel numbers it: major number in the bits from 20 on.
+    /// The number of the disk in the kernel: the major number is in the bits from 20 on.
     pub(crate) device: u32,
     /// The thread that ran when it happened.
     pub(crate) thread: u32,
-    /// The name of that thread, where the record says one: an index.
+    /// The index of that thread's name, if the record has a name.
     pub(crate) application: u16,
     pub(crate) op: Op,
     pub(crate) step: Step,
-    /// Whether it ended with an error.
+    /// Whether the request ended with an error.
     pub(crate) failed: bool,
 }
 
-/// Where the records of one event hold what.
+/// Where the fields are in the records of one event.
 #[derive(Debug)]
 struct Layout {
     id: u64,
@@ -80,7 +80,7 @@ impl Layout {
             sectors: fields.get("nr_sector")?,
             letters: fields.get("rwbs")?,
             comm: named.then(|| fields.get("comm")).transpose()?,
-            // Named differently before 4.14; without it, an I/O that failed is not counted as such.
+            // This field had another name before 4.14; without it, a failed I/O is not counted as failed.
             error: fields.find("error").or_else(|| fields.find("errors")).filter(|_| ended),
         })
     }
@@ -92,7 +92,7 @@ impl Layout {
         let comm = self.comm.and_then(|comm| comm.bytes(record));
         Some(BlockEvent {
             at,
-            // A flush has no place, which the kernel spells in two ways.
+            // A flush has no address, which the kernel spells in two ways.
             sector: if op == Op::Flush { 0 } else { sector },
             sectors: if op == Op::Flush { 0 } else { sectors },
             device: self.device.number(record)? as u32,
@@ -105,7 +105,7 @@ impl Layout {
     }
 }
 
-/// Decodes the records of all events that are recorded.
+/// Decodes the records of all recorded events.
 #[derive(Debug)]
 pub(crate) struct Decoder {
     common_type: Field,
@@ -128,7 +128,7 @@ impl Decoder {
         Ok(Self { common_type, layouts })
     }
 
-    /// What a record says, where it is of one of the events and about a read, a write, a discard or a flush.
+    /// The event in a record; `None` if it is not a recorded one, or not of a read, a write, a discard or a flush.
     #[inline]
     pub(crate) fn decode(
         &self,
@@ -141,11 +141,11 @@ impl Decoder {
     }
 }
 
-/// What the letters of a record stand for (`blk_fill_rwbs` in kernel/trace/blktrace.c): an F before all
+/// What the letters of a record stand for (`blk_fill_rwbs` in kernel/trace/blktrace.c). An F before all
 /// others asks for a flush first, which is a separate request; then comes the operation, and then what
 /// qualifies it.
 ///
-/// None for commands that move no data of a user: a drive's own commands, and those to a zone as a whole.
+/// `None` for commands that move no data of a user: a drive's own commands, and those for a zone as a whole.
 fn op(letters: &[u8], sectors: u32) -> Option<Op> {
     let (first, second) = (*letters.first()?, letters.get(1).copied().unwrap_or(0));
     let op = match (first, second) {
@@ -159,7 +159,7 @@ fn op(letters: &[u8], sectors: u32) -> Option<Op> {
         b'R' => Some(Op::Read),
         b'W' if second == b'Z' && first == b'W' => Some(Op::Trim),
         b'W' => Some(Op::Write),
-        // Write zeroes bears an N on kernels that have no letter for it: a range, and no data, as with a discard.
+        // Kernels without a letter for write zeroes give it an N: a range without data, as in a discard.
         b'D' | b'N' => Some(Op::Trim),
         // `ZA` appends to a zone; other letters after a Z manage zones.
         b'Z' if second == b'A' => Some(Op::Write),
@@ -170,7 +170,7 @@ fn op(letters: &[u8], sectors: u32) -> Option<Op> {
 // The layout of the kernel's records, as it describes it: `events/header_page` and the `format` file of each
 // event.
 //
-// Offsets and sizes differ between kernels and builds, so nothing is assumed of them: a field is found by its name.
+// Offsets and sizes differ between kernels and builds, so none is assumed: a field is found by its name.
 
 /// A field of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -182,13 +182,13 @@ pub(crate) struct Field {
 }
 
 impl Field {
-    /// The field's bytes; none where the record is too short for it.
+    /// The field's bytes; `None` if the record is too short for them.
     #[inline]
     pub(crate) fn bytes<'a>(&self, record: &'a [u8]) -> Option<&'a [u8]> {
         record.get(self.offset..)?.get(..self.size)
     }
 
-    /// The field as a number without sign; none where it is no number or the record is too short.
+    /// The field as an unsigned number; `None` if it is no number or the record is too short.
     #[inline]
     pub(crate) fn number(&self, record: &[u8]) -> Option<u64> {
         let bytes = self.bytes(record)?;
@@ -250,15 +250,15 @@ fn field(line: &str) -> Option<(String, Field)> {
 
 /// Bytes of a name of a thread, its end included (`TASK_COMM_LEN`).
 const NAME: usize = 16;
-/// More names than any machine has programs; what comes after is not known by name, so that memory stays bounded.
+/// Most names that are kept, more than any machine has programs. Later ones stay unknown, so that memory stays bounded.
 const NAMES_MOST: usize = 4096;
 
-/// The names met so far. The first is empty and stands for those that are not known.
+/// The names met so far. The first is empty and stands for unknown names.
 #[derive(Debug)]
 pub(crate) struct Applications {
     names: Vec<String>,
     indices: HashMap<[u8; NAME], u16>,
-    /// The last one that was asked for: most I/Os come from the program that the one before came from.
+    /// The last name that was asked for: most I/Os come from the same program as the one before.
     last: ([u8; NAME], u16),
 }
 
@@ -276,7 +276,7 @@ impl Applications {
     #[inline]
     pub(crate) fn index(&mut self, comm: &[u8]) -> u16 {
         let mut key = [0; NAME];
-        // What follows the end of a name is left over from others.
+        // What follows the end of a name is left over from other names.
         for (to, from) in key.iter_mut().zip(comm.iter().take_while(|byte| **byte != 0)) {
             *to = *from;
         }
@@ -306,8 +306,8 @@ impl Applications {
     }
 }
 
-/// A name as it is shown. The kernel's workers have numbers of processors and processes in their names, and
-/// would each count as a different application.
+/// A name as it is shown. Names of the kernel's workers have numbers of processors and processes, and would
+/// each count as a different application.
 fn name(key: &[u8; NAME]) -> String {
     let bytes = key.split(|byte| *byte == 0).next().unwrap_or_default();
     let text = String::from_utf8_lossy(bytes);
@@ -328,7 +328,7 @@ mod tests {
 \tfield:sector_t sector;\toffset:16;\tsize:8;\tsigned:0;
 \tfield:unsigned int nr_sector;\toffset:24;\tsize:4;\tsigned:0;\n";
 
-    /// Formats in which nothing stands where this machine's kernel has it.
+    /// Formats whose fields are elsewhere than in this machine's kernel.
     fn formats() -> Vec<(Step, &'static str, String)> {
         let issue = "\tfield:char rwbs[8];\toffset:30;\tsize:8;\tsigned:0;
 \tfield:char comm[16];\toffset:38;\tsize:16;\tsigned:0;\n";

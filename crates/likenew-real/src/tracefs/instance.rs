@@ -1,9 +1,9 @@
 //! A separate instance of the kernel's tracing, so that no other tracing is touched; removed on every way
 //! out.
 //!
-//! A process that is killed leaves its instance behind. Each instance has a lock, which the system releases
-//! when the process ends, however it ends; so the next one knows which are left over, and removes them. Only
-//! one process at a time creates or removes instances, as a new instance has no lock for a moment.
+//! A process that is killed leaves its instance behind. Each instance has a lock, which the system releases when
+//! the process ends, however it ends. So the next process knows which instances are left over, and removes them.
+//! Only one process at a time creates or removes instances, as a new instance has no lock for a moment.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
@@ -26,16 +26,16 @@ use crate::wording::{action, record as wording};
 
 const PREFIX: &str = "likenew-";
 
-/// An instance. Dropping it removes it.
+/// A tracing instance. Dropping it removes it.
 #[derive(Debug)]
 pub(crate) struct Instance {
     inner: Arc<InstanceDirectory>,
 }
 
-/// Every instance of this process, for ways out on which nothing is dropped.
+/// Every instance of this process, for ways out on which no value is dropped.
 static OPEN_DIRECTORIES: Mutex<Vec<Weak<InstanceDirectory>>> = Mutex::new(Vec::new());
 
-/// Instances that this process has made.
+/// How many instances this process has made.
 static INSTANCE_COUNT: AtomicU32 = AtomicU32::new(0);
 
 #[derive(Debug)]
@@ -44,7 +44,7 @@ struct InstanceDirectory {
     /// The raw buffers of all processors. An instance cannot be removed while they are open.
     pipes: Mutex<Vec<File>>,
     _lock: File,
-    /// Last: a mount of our own has to outlive its instance.
+    /// Dropped last: a mount of our own has to outlive its instance.
     _root: TracefsRoot,
 }
 
@@ -69,16 +69,16 @@ impl Instance {
         Ok(Self { inner })
     }
 
-    /// Writes a setting.
+    /// Writes a setting of the instance.
     ///
     /// # Errors
-    /// There is no such setting, or it does not take this.
+    /// There is no such setting, or it does not take this value.
     pub(crate) fn set(&self, name: &str, value: &str) -> Result<(), TargetError> {
         put(&self.inner.path.join(name), value)
             .map_err(|error| in_tracefs(&action::set_instance(name, value), error))
     }
 
-    /// Reads a file of it.
+    /// Reads a file of the instance.
     ///
     /// # Errors
     /// There is no such file.
@@ -86,10 +86,10 @@ impl Instance {
         get(&self.inner.path.join(name)).map_err(|error| in_tracefs(&action::read_instance(name), error))
     }
 
-    /// Opens the raw buffers of all processors, to be read without waiting. Returns their numbers.
+    /// Opens the raw buffers of all processors, for reading without waiting. Returns the processors' numbers.
     ///
     /// # Errors
-    /// One cannot be opened.
+    /// A buffer cannot be opened.
     pub(crate) fn open_pipes(&self) -> Result<Vec<u32>, TargetError> {
         let wrong = |error| in_tracefs(action::OPEN_TRACE_BUFFERS, error);
         let mut cpus: Vec<u32> = fs::read_dir(self.inner.path.join("per_cpu"))
@@ -106,12 +106,12 @@ impl Instance {
         Ok(cpus)
     }
 
-    /// The opened buffers. They are gone once another program has asked for all instances to be removed.
+    /// The open buffers. They are gone once another program has asked for all instances to be removed.
     pub(crate) fn pipes(&self) -> Pipes<'_> {
         Pipes(lock(&self.inner.pipes))
     }
 
-    /// Names of instances that killed recorders have left; they are removed.
+    /// Removes instances that killed recorders have left, and returns their names.
     pub(crate) fn remove_leftovers(root: &TracefsRoot) -> Vec<String> {
         let Ok(_turn) = set_switch(root) else { return Vec::new() };
         let entries = fs::read_dir(root.instances()).into_iter().flatten().flatten();
@@ -126,7 +126,7 @@ impl Instance {
 pub(crate) struct Pipes<'a>(MutexGuard<'a, Vec<File>>);
 
 impl Pipes<'_> {
-    /// Reads one page of the records of a processor, by its place in the list; nothing when there are none now.
+    /// Reads one page of a processor's records, by the processor's place in the list; nothing if there are none now.
     pub(crate) fn read(&mut self, index: usize, page: &mut [u8]) -> io::Result<usize> {
         let Some(pipe) = self.0.get_mut(index) else { return Ok(0) };
         match pipe.read(page) {
@@ -138,7 +138,7 @@ impl Pipes<'_> {
     }
 }
 
-/// Removes the instances of this process, from whatever thread.
+/// Removes the instances of this process, from any thread.
 pub fn remove_all() {
     let inner: Vec<_> = std::mem::take(&mut *lock(&OPEN_DIRECTORIES));
     for inner in inner.iter().filter_map(Weak::upgrade) {
@@ -149,7 +149,7 @@ pub fn remove_all() {
 impl InstanceDirectory {
     fn remove(&self) {
         lock(&self.pipes).clear();
-        // A file of it may be open for a moment: in a child that another thread has just made, or while it is read.
+        // A file of the instance may be open for a moment: in a child that another thread has just made, or while it is read.
         let clock = Monotonic::start();
         for _ in 0..100 {
             match remove(&self.path) {
@@ -182,7 +182,7 @@ fn is_leftover(path: &Path) -> bool {
 
 /// Stops an instance and removes it.
 fn remove(path: &Path) -> io::Result<()> {
-    // Where one of them cannot be written, removing fails or stops it as well.
+    // If a setting cannot be written, removing the instance fails, or stops it as well.
     let _ = put(&path.join("tracing_on"), "0");
     let _ = put(&path.join("events/enable"), "0");
     fs::remove_dir(path)
@@ -191,7 +191,7 @@ fn remove(path: &Path) -> io::Result<()> {
 /// Longer than any file of an instance but its traces.
 const FILE_BYTES: usize = 64 << 10;
 
-/// Reads a file in large pieces: some files of tracefs have an end after whatever was read first.
+/// Reads a file in large pieces: some files of tracefs end after the first read.
 fn get(path: &Path) -> io::Result<String> {
     let (mut file, mut text, mut length) = (File::open(path)?, vec![0; FILE_BYTES], 0);
     while length < text.len() {
@@ -210,7 +210,7 @@ fn put(path: &Path, value: &str) -> io::Result<()> {
 
 // The kernel's tracing file system: where it is mounted, or a private mount that no other process sees.
 
-/// A way to tracefs.
+/// The root of tracefs.
 #[derive(Debug)]
 pub(crate) struct TracefsRoot {
     path: PathBuf,
@@ -219,7 +219,7 @@ pub(crate) struct TracefsRoot {
 }
 
 impl TracefsRoot {
-    /// Takes the one that is mounted, or mounts one.
+    /// Takes the mounted tracefs, or mounts one.
     ///
     /// # Errors
     /// A refusal that says what is missing and what to do.
@@ -270,7 +270,7 @@ fn is_locked_down() -> bool {
     text.contains("[confidentiality]")
 }
 
-/// What a failure to open, read or write in tracefs means.
+/// The meaning of a failure to open, read or write in tracefs.
 pub(crate) fn in_tracefs(doing: &str, error: std::io::Error) -> TargetError {
     match Errno::from_io_error(&error) {
         Some(Errno::PERM | Errno::ACCESS) if is_locked_down() => {

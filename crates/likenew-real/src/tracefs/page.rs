@@ -1,9 +1,9 @@
-//! A page of the kernel's trace buffer: when its first record was made, how much of it is used, what was lost
-//! before it, and the records.
+//! Pages of the kernel's trace buffers: the time of a page's first record, its bytes in use, what was lost
+//! before it, and its records. Merges the records of all processors.
 //!
 //! The form is that of the kernel's ring buffer (include/linux/ring_buffer.h and
-//! Documentation/trace/ring-buffer-design): each record has a header of 32 bits, of which five say its length
-//! or kind and 27 the time since the one before.
+//! Documentation/trace/ring-buffer-design). Each record has a header of 32 bits: five for its length or kind,
+//! and 27 for the time since the record before.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -12,7 +12,7 @@ use std::io;
 use super::event::{Applications, BlockEvent, Decoder, Field, Fields, Step};
 use super::instance::Pipes;
 
-/// Where a page holds what.
+/// Where the parts of a page are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PageLayout {
     timestamp: Field,
@@ -40,7 +40,7 @@ impl PageLayout {
         self.data.offset.saturating_add(self.data.size)
     }
 
-    /// The records of a page; none where it is too short to be one.
+    /// The records of a page; `None` if it is too short to be one.
     pub(crate) fn records<'a>(&self, page: &'a [u8]) -> Option<Records<'a>> {
         let at = self.timestamp.number(page)?;
         let commit = self.commit.number(page)?;
@@ -52,7 +52,7 @@ impl PageLayout {
     }
 }
 
-/// The records of a page, one after the other. Stops at the first that makes no sense.
+/// The records of a page, one after the other. Stops at the first record that makes no sense.
 #[derive(Debug)]
 pub(crate) struct Records<'a> {
     rest: &'a [u8],
@@ -62,20 +62,20 @@ pub(crate) struct Records<'a> {
     is_whole: bool,
 }
 
-/// One record.
+/// A record of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Record<'a> {
     /// When it was made, on the clock of the buffer, in nanoseconds.
     pub(crate) at: u64,
-    /// As its event's format says.
+    /// The bytes, in the form that the event's format describes.
     pub(crate) bytes: &'a [u8],
 }
 
-/// Kinds of records beside those with data, by the five bits of the header.
+/// Kinds of records without data, by the five bits of the header.
 const PADDING: u32 = 29;
 const TIME_EXTEND: u32 = 30;
 const TIME_STAMP: u32 = 31;
-/// A time stamp has so many bits; those above are as before.
+/// Bits in a time stamp; the higher bits of the time are as before.
 const STAMP_BITS: u32 = 59;
 const DELTA_BITS: u32 = 27;
 const WORD: usize = 4;
@@ -86,7 +86,7 @@ impl<'a> Records<'a> {
         self.is_whole
     }
 
-    /// When the page begins, or the last record that was read.
+    /// The time of the page's start, or of the last record that was read.
     pub(crate) fn at(&self) -> u64 {
         self.at
     }
@@ -96,7 +96,7 @@ impl<'a> Records<'a> {
         Some(u32::from_ne_bytes(bytes.try_into().ok()?))
     }
 
-    /// Takes `head` and then `length` bytes off the front; the latter are the answer.
+    /// Takes `head` and then `length` bytes off the front, and returns the latter.
     fn take(&mut self, head: usize, length: usize) -> Option<&'a [u8]> {
         let body = self.rest.get(head..)?;
         let taken = body.get(..length)?;
@@ -104,7 +104,7 @@ impl<'a> Records<'a> {
         Some(taken)
     }
 
-    /// Reads one header and what belongs to it: a record, or none for what only moves the clock or fills up.
+    /// Reads one header and what belongs to it: a record, or none if it only moves the clock or fills up the page.
     fn step(&mut self) -> Option<Option<Record<'a>>> {
         let (kind, delta) = split(self.word(0)?);
         match kind {
@@ -128,7 +128,7 @@ impl<'a> Records<'a> {
             }
             kind => {
                 let bytes = match kind {
-                    // A long record has its length in an extra word, which is counted.
+                    // A long record has its length in an extra word, which the length includes.
                     0 => {
                         let length = (self.word(1)? as usize).checked_sub(WORD)?;
                         self.take(2 * WORD, length.next_multiple_of(WORD))?
@@ -170,16 +170,16 @@ impl<'a> Iterator for Records<'a> {
     }
 }
 
-// The records of all processors, as one course of time.
+// The records of all processors in one order of time.
 
-/// Decoded records of one processor that wait at most: beyond, reading waits until others have caught up.
+/// Most decoded records of one processor that wait: beyond, reading waits until other processors have caught up.
 const WAITING_MOST: usize = 1 << 16;
 
 /// What one processor has recorded, as far as it was read.
 #[derive(Debug, Default)]
 struct Processor {
     waiting: VecDeque<BlockEvent>,
-    /// Nothing comes from it any more that is older.
+    /// No older record comes from this processor any more.
     read_until: u64,
 }
 
@@ -190,13 +190,13 @@ pub(crate) struct Processors {
     decoder: Decoder,
     page: Vec<u8>,
     all: Vec<Processor>,
-    /// Pages that made no sense from some point on.
+    /// Pages that made no sense, wholly or from some point on.
     broken_pages: u64,
     order: BinaryHeap<Reverse<(u64, usize)>>,
 }
 
-/// A processor may take its time between looking at the clock and putting a record into its buffer: a virtual
-/// one stalls while others run.
+/// The longest time in ns that a processor may take between looking at the clock and putting a record into
+/// its buffer. A virtual processor stalls while others run.
 const LAG_NS: u64 = 20_000_000;
 
 impl Processors {
@@ -210,7 +210,7 @@ impl Processors {
         self.broken_pages
     }
 
-    /// Reads what is there. `now` is the clock's reading before that. Returns whether there may be more.
+    /// Reads what is there. `now` is the time before this call. Returns whether there may be more.
     ///
     /// # Errors
     /// A buffer cannot be read.
@@ -264,8 +264,8 @@ impl Processors {
         }
     }
 
-    /// Hands on what is known to be complete, in order of time. With `is_end`, everything that was read.
-    /// Returns until when.
+    /// Passes on, in order of time, what is known to be complete; with `is_end`, everything that was read.
+    /// Returns the time up to which it was complete.
     pub(crate) fn merge(&mut self, is_end: bool, mut take: impl FnMut(&BlockEvent)) -> u64 {
         let until = if is_end {
             u64::MAX
@@ -285,7 +285,7 @@ impl Processors {
             if at > until {
                 break;
             }
-            // Of one processor as many as come before the next of any other.
+            // From one processor, take as many as come before the next of any other.
             let next = order.peek().map_or(until, |Reverse((at, _))| (*at).min(until));
             let processor = &mut self.all[index];
             while let Some(event) = processor.waiting.pop_front_if(|event| event.at <= next) {
@@ -355,7 +355,7 @@ mod tests {
         data.extend(header(0, 1));
         data.extend(126u32.to_ne_bytes());
         data.extend([2; 124]);
-        // Taken back: a header, the length of what follows, and that.
+        // A record that was taken back: a header, the length of what follows, and that.
         data.extend(header(PADDING, 7));
         data.extend(8u32.to_ne_bytes());
         data.extend([9; 4]);
@@ -397,7 +397,7 @@ mod tests {
         #[test]
         fn nonsense_never_panics(page in prop::collection::vec(any::<u8>(), 0..5000), length in any::<u16>()) {
             let mut page = page;
-            // Most lengths would be refused at once: this one leads on into the records.
+            // Most lengths would be refused at once, so one is set that leads on into the records.
             if let Some(commit) = page.get_mut(8..16) {
                 commit.copy_from_slice(&u64::from(length % 5000).to_ne_bytes());
             }

@@ -1,4 +1,4 @@
-//! Makes I/Os of steps: what left is paired with what ended, in memory that does not grow, whatever happens.
+//! Pairs requests that left with requests that ended, and makes I/Os of them, in bounded memory.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -8,12 +8,12 @@ use likenew_core::units::Nanos;
 
 use super::event::{BlockEvent, Step};
 
-/// I/Os that wait for their end, or for that of one before them, at most: 256 Ki of them are 20 MiB.
+/// Most I/Os that wait for their own end, or for that of an earlier one: 256 Ki of them are 20 MiB.
 const WAITING_MOST: usize = 1 << 18;
-/// Longer than any driver waits for a drive before it tries again. An I/O that has not ended by then is dropped,
-/// as later ones cannot be given out before it.
+/// Longer than any driver waits for a drive before it tries again. An I/O that has not ended by then is given
+/// out without a latency, as later ones cannot be given out before it.
 const PATIENCE_NS: u64 = 60 * 1_000_000_000;
-/// I/Os in a scheduler at most. Their submitters are forgotten beyond.
+/// Most requests in schedulers whose submitters are remembered.
 const SUBMITTERS_MOST: usize = 1 << 16;
 
 /// What is known of the I/Os so far.
@@ -21,22 +21,22 @@ const SUBMITTERS_MOST: usize = 1 << 16;
 pub struct PairCounts {
     /// I/Os that were given out.
     pub ios: u64,
-    /// Of those, how many have no latency: their end was not seen.
+    /// How many of these I/Os have no latency: their end was not seen.
     pub open: u64,
-    /// Ends of I/Os whose start was not seen: they had left before the recording began, or their start was lost.
+    /// Ends of I/Os whose start was not seen: they left before the recording began, or their start was lost.
     pub headless: u64,
     /// I/Os that ended with an error; they are among those that were given out.
     pub failed: u64,
     /// I/Os of our own threads, which were left out.
     pub own_ios: u64,
-    /// Their bytes.
+    /// Bytes of our own threads' I/Os.
     pub own_bytes: u64,
 }
 
-/// An I/O of one of the drives, whose index comes first.
+/// The index of a drive, and one of its I/Os.
 pub(crate) type PairedIo = (usize, TraceIo);
 
-/// The key of requests in flight. Two of one kind at one address end in the order in which they left.
+/// The key of requests in flight. Requests with equal keys end in the order in which they left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Key {
     drive: u16,
@@ -44,7 +44,7 @@ struct Key {
     sector: u64,
 }
 
-/// The waiting I/Os of one key, by number: first and last.
+/// The numbers of the first and the last waiting I/O with one key.
 #[derive(Clone, Copy, Debug)]
 struct Chain {
     head: u64,
@@ -53,13 +53,13 @@ struct Chain {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// On its way.
+    /// The I/O is on its way.
     Open,
-    /// It ended, at this time.
+    /// The I/O ended, at this time.
     Ended(u64),
-    /// How it ended will not be known.
+    /// How the I/O ended will not be known.
     Unknown,
-    /// It went back, and will leave again.
+    /// The I/O went back, and will leave again.
     Withdrawn,
 }
 
@@ -74,28 +74,28 @@ struct Waiting {
     application: u16,
     is_own: bool,
     state: State,
-    /// The next of the same key.
+    /// The next I/O with the same key.
     next: Option<u64>,
 }
 
 /// Pairs starts with ends, and gives out I/Os in the order in which they left.
 pub(crate) struct Pairing {
     waiting: VecDeque<Waiting>,
-    /// The number of the first that waits.
+    /// The number of the first I/O that waits.
     first: u64,
     chains: HashMap<Key, Chain>,
-    /// Who gave a request to the scheduler: thread and application.
+    /// The thread and the application that gave a request to the scheduler.
     submitters: HashMap<Key, (u32, u16)>,
-    /// Of each drive: when its first I/O left, and its last that was given out.
+    /// For each drive: when its first I/O left, and when the last one that was given out did.
     times: Vec<Option<(u64, u64)>>,
-    /// First sector of each drive on its disk.
+    /// For each drive: its first sector on its disk.
     origins: Vec<u64>,
     own_threads: Vec<u32>,
     counts: PairCounts,
 }
 
 impl Pairing {
-    /// For drives that begin at these sectors of their disks; I/Os of these threads are left out.
+    /// For drives that begin at these sectors of their disks; I/Os of `own_threads` are left out.
     pub(crate) fn new(origins: Vec<u64>, own_threads: Vec<u32>) -> Self {
         Self {
             waiting: VecDeque::new(),
@@ -113,12 +113,12 @@ impl Pairing {
         self.counts
     }
 
-    /// Leaves out the I/Os of one more thread, from here on.
+    /// Leaves out the I/Os of another thread from now on.
     pub(crate) fn exclude(&mut self, thread: u32) {
         self.own_threads.push(thread);
     }
 
-    /// I/Os whose end is still to come.
+    /// How many I/Os have not ended yet.
     pub(crate) fn open(&self) -> usize {
         self.waiting.iter().filter(|waiting| waiting.state == State::Open).count()
     }
@@ -140,8 +140,8 @@ impl Pairing {
         }
     }
 
-    /// Steps are missing here: what is on its way may have ended unseen, and pairing it with a later end
-    /// would be a guess.
+    /// Notes that steps are missing. I/Os on their way may have ended unseen, so pairing them with a later
+    /// end would be a guess.
     pub(crate) fn forget(&mut self) {
         self.chains.clear();
         self.submitters.clear();
@@ -150,7 +150,7 @@ impl Pairing {
         }
     }
 
-    /// The next I/O in the order in which they left, if it is known by `now`.
+    /// The next I/O in the order of leaving, if it is known by `now`.
     pub(crate) fn next(&mut self, now: u64) -> Option<PairedIo> {
         loop {
             let front = self.waiting.front()?;
@@ -177,7 +177,7 @@ impl Pairing {
         }
         let drive = usize::from(io.key.drive);
         let (started_at, last) = self.times[drive].unwrap_or((io.at, io.at));
-        // What a processor delivers late has a time that is past.
+        // A record that a processor delivers late has a time that is past.
         let at = io.at.max(last);
         self.times[drive] = Some((started_at, at));
         self.counts.ios += 1;
@@ -246,7 +246,7 @@ impl Pairing {
         if waiting.remaining == 0 {
             waiting.state = State::Ended(event.at);
         } else {
-            // The rest ends later, under the place where it begins.
+            // The rest ends later; its key has the sector at which it begins.
             let rest = Key { sector: key.sector.saturating_add(event.sectors.into()), ..key };
             waiting.key = rest;
             self.chain(rest, number);
@@ -271,7 +271,7 @@ impl Pairing {
         self.waiting_mut(number).next = None;
     }
 
-    /// Removes this I/O from those of its key; one that ended in parts need not be their first.
+    /// Removes this I/O from those with its key; an I/O that ended in parts need not be their first.
     fn unchain(&mut self, key: Key, number: u64) {
         let Some(Chain { head, tail }) = self.chains.get(&key).copied() else { return };
         if head == number {
@@ -289,7 +289,7 @@ impl Pairing {
         }
     }
 
-    /// Takes the I/O of this key that has waited longest.
+    /// Takes the I/O with this key that has waited longest.
     fn unchain_head(&mut self, key: Key) -> Option<u64> {
         let head = self.chains.get(&key)?.head;
         match self.waiting_mut(head).next {
@@ -302,7 +302,7 @@ impl Pairing {
     }
 }
 
-/// The kernel counts in sectors of so many bytes, whatever the drive's own are.
+/// The sector in which the kernel counts, in bytes, whatever the drive's own is.
 const SECTOR: u64 = 512;
 
 #[cfg(test)]
@@ -385,7 +385,7 @@ mod tests {
         pairing.take(0, &event(Step::Insert, 0, Op::Read, 0, 8));
         pairing.take(0, &BlockEvent { application: 5, ..event(Step::Issue, 1, Op::Read, 0, 8) });
         pairing.take(0, &event(Step::Complete, 2, Op::Read, 0, 8));
-        // Our own, given to the scheduler by us and issued by a worker.
+        // Our own I/O, which we gave to the scheduler and a worker issued.
         pairing.take(0, &BlockEvent { thread: 77, ..event(Step::Insert, 3, Op::Write, 8, 8) });
         pairing.take(0, &event(Step::Issue, 4, Op::Write, 8, 8));
         pairing.take(0, &event(Step::Complete, 5, Op::Write, 8, 8));
@@ -428,7 +428,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever order steps come in: times never go back, and every start comes out once unless it went back.
+        /// In whatever order steps come, times never go back, and every start comes out once unless it was withdrawn.
         #[test]
         fn any_order_keeps_the_promises(steps in prop::collection::vec((0u8..5, 0u64..4, 0u32..3, 0u64..50), 0..200)) {
             let mut pairing = pairing();

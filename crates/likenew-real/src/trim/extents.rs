@@ -22,13 +22,13 @@ pub(crate) struct Extent {
 }
 
 impl Extent {
-    /// Its range on the device, if it has its own blocks there.
+    /// The extent's range on the device, if it has its own blocks there.
     pub(crate) fn place(&self) -> Option<Range<u64>> {
         let has_none = UNUSABLE.iter().any(|(flag, _)| self.flags & flag != 0);
         (!has_none).then(|| self.physical..self.physical + self.length)
     }
 
-    /// Why its bytes cannot be written again where they are, if they cannot.
+    /// Why the extent's bytes cannot be written again where they are, if they cannot.
     pub(crate) fn unfit(&self) -> Option<&'static str> {
         let unwritten = (UNWRITTEN, wording::UNWRITTEN);
         let reasons = UNUSABLE.iter().copied().chain([unwritten]);
@@ -38,11 +38,11 @@ impl Extent {
 
 /// `FS_IOC_FIEMAP` of linux/fs.h.
 const FS_IOC_FIEMAP: Opcode = 0xC020_660B;
-/// `FIEMAP_FLAG_SYNC` of linux/fiemap.h: what is still in memory is given its place first.
+/// `FIEMAP_FLAG_SYNC` of linux/fiemap.h: data still in memory is given its place first.
 const FLAG_SYNC: u32 = 1;
 const EXTENT_LAST: u32 = 0x1;
-/// Flags of linux/fiemap.h that say that the bytes do not stand at that address as the file has them, or not
-/// for this file alone.
+/// Flags of linux/fiemap.h for extents whose bytes are not at that address as the file has them, or not for
+/// this file alone.
 const UNUSABLE: [(u32, &str); 8] = [
     (0x2, wording::UNKNOWN),
     (0x4, wording::DELAYED_ALLOCATION),
@@ -53,7 +53,7 @@ const UNUSABLE: [(u32, &str); 8] = [
     (0x400, wording::TAIL),
     (0x2000, wording::SHARED),
 ];
-/// It was reserved, and never written.
+/// The flag of an extent that was reserved and never written.
 const UNWRITTEN: u32 = 0x800;
 
 const EXTENTS_AT_ONCE: usize = 64;
@@ -85,7 +85,7 @@ struct RawExtent {
 const NO_EXTENT: RawExtent =
     RawExtent { logical: 0, physical: 0, length: 0, reserved64: [0; 2], flags: 0, reserved: [0; 3] };
 
-/// With space for extents, and none of them.
+/// An empty request, with space for extents.
 const NO_EXTENTS: Fiemap = Fiemap {
     start: 0,
     length: 0,
@@ -96,19 +96,19 @@ const NO_EXTENTS: Fiemap = Fiemap {
     extents: [NO_EXTENT; EXTENTS_AT_ONCE],
 };
 
-/// Whether what is still in memory of a file is written out first, so that all of it has a place.
+/// What happens to a file's data that is still in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Flush {
-    /// It is.
+    /// It is written out, so that all of it has a place.
     First,
-    /// It stays where it is, and so nothing is written for the answer.
+    /// It stays in memory, so that nothing is written for the answer.
     Never,
 }
 
 /// The extents of the first `bytes` of a file, by offset.
 ///
 /// # Errors
-/// The system's: `EOPNOTSUPP` where the file system does not tell.
+/// The system's error: `EOPNOTSUPP` if the file system does not tell.
 pub(crate) fn extents(file: impl AsFd, bytes: u64, flush: Flush) -> Result<Vec<Extent>, Errno> {
     let mut extents = Vec::new();
     let mut start = 0;
@@ -129,7 +129,7 @@ pub(crate) fn extents(file: impl AsFd, bytes: u64, flush: Flush) -> Result<Vec<E
     Ok(extents)
 }
 
-/// The pieces of the first `bytes` of a file that lie on the device as the file has them, for a target whose
+/// The pieces of the first `bytes` of a file that lie on the device as the file has them. The target's
 /// addresses of this file begin at `offset`. Nothing is written for the answer.
 ///
 /// # Errors
@@ -152,13 +152,13 @@ pub(crate) fn device_extents(
     Ok(in_place.map(piece).collect())
 }
 
-/// Whether a file and a device can have it: a file system in user space answers what it likes.
+/// Whether a file and a device can have this extent: a file system in user space may answer anything.
 fn is_possible(extent: &Extent) -> bool {
     let ends = |start: u64| start.checked_add(extent.length).is_some_and(|end| end <= i64::MAX as u64);
     extent.length > 0 && ends(extent.logical) && ends(extent.physical)
 }
 
-/// The extents of one answer, and whether the file ends with them.
+/// The extents of one answer, and whether it reaches the end of the file.
 fn parse(map: &Fiemap) -> (Vec<Extent>, bool) {
     let count = (map.mapped as usize).min(EXTENTS_AT_ONCE);
     let raw = &map.extents[..count];
@@ -171,7 +171,7 @@ fn parse(map: &Fiemap) -> (Vec<Extent>, bool) {
     (extents.filter(is_possible).collect(), raw.iter().any(|raw| raw.flags & EXTENT_LAST != 0))
 }
 
-/// What is made of an answer of FIEMAP with these extents (logical, physical, length, flags), for fuzzers;
+/// Reads an answer of FIEMAP with these extents (logical, physical, length, flags), for fuzzers. Returns
 /// whether it has any.
 pub(crate) fn fuzzed_extents(bytes: &[u8]) -> bool {
     let mut map = Fiemap { mapped: (bytes.len() / 28) as u32, ..NO_EXTENTS };
@@ -187,7 +187,7 @@ pub(crate) fn fuzzed_extents(bytes: &[u8]) -> bool {
 /// The ranges on the device of the bytes `range` of a file, in the order of the file.
 ///
 /// # Errors
-/// A sentence without a full stop: they are not there as the file has them, or not all of them.
+/// A sentence without a full stop: the bytes do not lie on the device as the file has them, or not all do.
 pub(crate) fn places(extents: &[Extent], range: &Range<u64>) -> Result<Vec<Range<u64>>, String> {
     let (mut places, mut at) = (Vec::<Range<u64>>::new(), range.start);
     for extent in extents {
@@ -214,7 +214,7 @@ pub(crate) fn places(extents: &[Extent], range: &Range<u64>) -> Result<Vec<Range
     if at == range.end { Ok(places) } else { Err(wording::HAS_HOLES.to_owned()) }
 }
 
-// Whether blocks are free, as their file system has it now (GETFSMAP, ioctl_getfsmap(2)).
+// Whether blocks are free, as their file system has them now (GETFSMAP, ioctl_getfsmap(2)).
 
 /// `FS_IOC_GETFSMAP` of linux/fsmap.h.
 const FS_IOC_GETFSMAP: Opcode = 0xC0C0_583B;
@@ -253,7 +253,7 @@ struct Map {
 /// counts as taken.
 ///
 /// # Errors
-/// The system's: `ENOTTY` or `EOPNOTSUPP` where the file system does not tell.
+/// The system's error: `ENOTTY` or `EOPNOTSUPP` if the file system does not tell.
 pub(crate) fn is_free(file: impl AsFd, device: DeviceNumber, range: &Range<u64>) -> Result<bool, Errno> {
     let number = encode_device(device);
     let mut map = Map {
@@ -280,7 +280,7 @@ pub(crate) fn is_free(file: impl AsFd, device: DeviceNumber, range: &Range<u64>)
     Ok(covers(&map.records[..count], range))
 }
 
-/// Whether free records cover the range, and no other touches it.
+/// Whether records of free space cover the range, and no other record touches it.
 fn covers(records: &[Record], range: &Range<u64>) -> bool {
     let mut at = range.start;
     for record in records {
@@ -297,7 +297,7 @@ fn covers(records: &[Record], range: &Range<u64>) -> bool {
     at >= range.end
 }
 
-/// What is made of an answer with these records, 40 bytes each, for fuzzers; whether a range is free.
+/// Reads an answer with these records, 40 bytes each, for fuzzers. Returns whether a range is free.
 pub(crate) fn fuzzed_free_space(bytes: &[u8]) -> bool {
     let number = |at: usize, bytes: &[u8]| crate::standards::little(bytes, at, 8).unwrap_or_default();
     let record = |bytes: &[u8]| Record {

@@ -24,7 +24,7 @@ pub(crate) const SENDERS: [&str; 15] = [
     "exfat", "ntfs3", "hfsplus",
 ];
 
-/// The way from a mounted file system.
+/// TRIM's way down from a mounted file system.
 pub(crate) fn mount_path(mounted: &MountedDevice) -> TrimPath {
     let mut path = mounted.device.as_ref().map(device_path).unwrap_or_default();
     let sends = SENDERS.contains(&&*mounted.mount.kind);
@@ -41,7 +41,7 @@ pub(crate) fn mount_path(mounted: &MountedDevice) -> TrimPath {
     path
 }
 
-/// The way from a block device.
+/// TRIM's way down from a block device.
 pub(crate) fn device_path(device: &BlockDevice) -> TrimPath {
     let stack = stack(device);
     let medium = stack.last().filter(|last| !is_loop(last));
@@ -50,14 +50,14 @@ pub(crate) fn device_path(device: &BlockDevice) -> TrimPath {
     TrimPath { layers: stack.iter().map(layer).collect(), immediate: None, rotates, medium_bytes }
 }
 
-/// A device and everything that it is built on, from the top down; below an array its members, one after the other.
+/// A device and everything that it is built on, from the top down; the members of an array come one after the other.
 pub(crate) fn stack(device: &BlockDevice) -> Vec<BlockDevice> {
     let mut devices = Vec::new();
     add(device, &mut devices);
     devices
 }
 
-/// Deeper than any real stack: only a bug could make /sys lead in a circle.
+/// Most devices of a stack, more than any real one has: only a bug could make /sys lead in a circle.
 const DEVICES_MAX: usize = 64;
 
 fn add(device: &BlockDevice, devices: &mut Vec<BlockDevice>) {
@@ -91,7 +91,7 @@ fn layer(device: &BlockDevice) -> Layer {
     }
 }
 
-/// A layer that says nothing of its discards.
+/// A layer whose limits of discards are unknown.
 fn without_limits(name: String, kind: String, evidence: String) -> Layer {
     let (discard_max_bytes, granularity_bytes) = (None, None);
     Layer { name, kind, passes: None, discard_max_bytes, granularity_bytes, evidence, remedy: None }
@@ -101,7 +101,7 @@ fn is_loop(device: &BlockDevice) -> bool {
     device.attribute("loop/backing_file").is_some()
 }
 
-/// What a device is, in words.
+/// The kind of a device in words.
 fn words(kind: LayerKind, device: &BlockDevice) -> String {
     match kind {
         LayerKind::Array => format!("array ({})", device.attribute("md/level").unwrap_or_default()),
@@ -109,8 +109,8 @@ fn words(kind: LayerKind, device: &BlockDevice) -> String {
     }
 }
 
-/// The rule for udev with which the kernel sends TRIM to a disk that supports UNMAP although it does not announce that it
-/// provisions thinly: by the numbers of its USB bridge, or else by its names.
+/// The udev rule with which the kernel sends TRIM to a disk that supports UNMAP, but does not announce thin
+/// provisioning. The rule names the numbers of the disk's USB bridge, or else the disk's names.
 pub(crate) fn unmap_rule(device: &BlockDevice) -> Option<String> {
     let page = device.binary_attribute("device/vpd_pgb2")?;
     let is_unsent =
@@ -134,7 +134,7 @@ pub(crate) fn unmap_rule(device: &BlockDevice) -> Option<String> {
     })
 }
 
-/// What would let TRIM pass.
+/// What would let TRIM pass a layer.
 fn remedy(kind: LayerKind, device: &BlockDevice) -> Option<String> {
     let level = device.attribute("md/level").unwrap_or_default();
     Some(match kind {
@@ -163,10 +163,10 @@ fn remedy(kind: LayerKind, device: &BlockDevice) -> Option<String> {
     })
 }
 
-// What a drive reports of itself: by NVMe's Identify, ATA's IDENTIFY DEVICE, or SCSI's page of logical block
+// What a drive reports about TRIM, by NVMe's Identify, ATA's IDENTIFY DEVICE, or SCSI's page of logical block
 // provisioning.
 
-/// What the lowest device of a stack claims.
+/// What the lowest device of a stack reports about TRIM.
 pub(crate) fn disk_claims(stack: &[BlockDevice]) -> ProbeResult {
     let Some(disk) = stack.last() else {
         return ProbeResult::Unknown(wording::NO_DEVICE_BELOW_IT.to_owned());
@@ -198,13 +198,13 @@ pub(crate) fn disk_claims(stack: &[BlockDevice]) -> ProbeResult {
     }
 }
 
-/// Bytes that the lowest device of a stack counts as in use, and which counter says so; `None` where none
-/// does.
+/// Bytes that the lowest device of a stack counts as in use, and which counter says so; `None` if there is no
+/// such counter.
 pub(crate) fn allocated_bytes(stack: &[BlockDevice]) -> Option<(u64, String)> {
     let disk = stack.last()?;
     if let Some(file) = disk.attribute("loop/backing_file") {
         let blocks = stat(&*file).ok()?.st_blocks.cast_unsigned();
-        // The unit of `st_blocks` is 512 bytes on every file system (stat(2)). Some give none, although the
+        // The unit of `st_blocks` is 512 bytes on every file system (stat(2)). Some report none, although the
         // file holds something.
         return (blocks > 0).then(|| (blocks * 512, wording::blocks_of_file(&file, &disk.name())));
     }
@@ -252,7 +252,7 @@ fn nvme_claims(device: impl AsFd) -> Result<Option<TrimCapabilities>, Errno> {
     Ok(answers.map(|(controller, namespace)| claims_of(controller.trims(), namespace.deallocated)))
 }
 
-/// What NVMe's Dataset Management and DLFEAT claim.
+/// What NVMe's Dataset Management and DLFEAT say about TRIM.
 fn claims_of(trims: bool, deallocated: u8) -> TrimCapabilities {
     let reads_as = match deallocated & 0b111 {
         1 => ReadsAs::Zeros,

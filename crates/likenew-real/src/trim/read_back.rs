@@ -1,4 +1,4 @@
-//! What is read at the addresses of a file of ours after half of it was freed and TRIM was sent.
+//! Reads the addresses of a file of ours, after half of it was freed and TRIM was sent.
 
 use std::fs::File;
 use std::ops::Range;
@@ -26,7 +26,7 @@ use crate::target_error::not_possible;
 use crate::wording::{action, trim as wording};
 
 /// Writes a file of ours, frees its second half, sends TRIM, and reads both halves from the device below.
-/// `number` is that of a file that nothing else makes.
+/// No other file has the number `number`.
 pub(crate) fn read_back(
     scratch: &Scratch,
     number: u32,
@@ -103,14 +103,14 @@ impl<'a> Reader<'a> {
         self.request.bytes / UNIT as u64
     }
 
-    /// Both halves while the file holds them.
+    /// Reads both halves while the file still holds them.
     fn read_both_halves(&mut self) -> Content {
         let mut content = self.raw.content(self.request.seed, 0, self.kept_half, |_| true);
         content.merge(&self.raw.content(self.request.seed, self.units(), self.released_half, |_| true));
         content
     }
 
-    /// Everything that is read after TRIM was sent; why not, if it was not.
+    /// Reads everything that is to be read after TRIM was sent. Returns why, if it cannot.
     fn read(&mut self, result: &mut ReadBackResult, file: &OwnFile<'_>, clock: &Monotonic) -> Option<String> {
         if let Err(errno) = is_free(file, self.mounted.mount.device, &self.released_half[0]) {
             return Some(wording::free_blocks_unknown(errno));
@@ -137,8 +137,8 @@ impl<'a> Reader<'a> {
         self.raw.content(self.request.seed, first, self.released_half, may_read)
     }
 
-    /// Times single reads, alternating between the halves, at random units of them. Units that were reused in
-    /// the meantime are left out.
+    /// Times single reads at random units, one in each half at a time. Units that were reused in the meantime
+    /// are left out.
     fn probe(&mut self, result: &mut ReadBackResult, file: &OwnFile<'_>, clock: &Monotonic) {
         let device = self.mounted.mount.device;
         let mut draw = [0; UNIT];
@@ -150,7 +150,7 @@ impl<'a> Reader<'a> {
             if is_free(file, device, &(released..released + UNIT as u64)) != Ok(true) {
                 continue;
             }
-            // Either half has the first turn as often as the other.
+            // Either half is read first as often as the other.
             let mut elapsed = [None; 2];
             for turn in if probe % 2 == 0 { [0, 1] } else { [1, 0] } {
                 elapsed[turn] = self.raw.probe([kept, released][turn], clock);
@@ -163,7 +163,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The address of a unit of a half.
+/// The address of a unit in a half.
 fn unit_at(places: &[Range<u64>], unit: u64) -> u64 {
     let mut left = unit * UNIT as u64;
     for place in places {
@@ -188,7 +188,7 @@ pub(crate) struct Raw {
 }
 
 impl Raw {
-    /// Opens the device that a file system is on; a sentence without a full stop, where that may not be.
+    /// Opens the device that a file system is on, or says why that may not be, in a sentence without a full stop.
     pub(crate) fn open(mount: &Mount) -> Result<Result<Self, String>, TargetError> {
         let DeviceNumber { major, minor } = mount.device;
         let paths = [PathBuf::from(format!("/dev/block/{major}:{minor}")), PathBuf::from(&mount.source)];
@@ -216,7 +216,7 @@ impl Raw {
         Ok(Err(reason))
     }
 
-    /// Reads a range that is made of whole units and not longer than [`CHUNK`]; nothing where the drive refuses.
+    /// Reads a range of whole units, not longer than [`CHUNK`]; `None` if the drive refuses.
     pub(crate) fn read(&mut self, range: &Range<u64>) -> Option<&[u8]> {
         let length = (range.end - range.start) as usize;
         let buffer = &mut self.buffers.slot_mut(Slot(0))[..length];
@@ -230,8 +230,8 @@ impl Raw {
         Some(clock.now() - started_at)
     }
 
-    /// Classifies the contents of `places`, which are those of the units of a file from `first` on.
-    /// `may_read` is asked before each range is read and after, and what was read counts only if it returns
+    /// Classifies the contents of `places`, which belong to the units of a file from `first` on. `may_read`
+    /// is asked before each range is read and again afterward. What was read counts only if the answer is
     /// true both times.
     pub(crate) fn content(
         &mut self,
@@ -264,9 +264,9 @@ impl Raw {
     }
 }
 
-// One more file in a scratch directory, for the time of a probe.
+// Another file in a scratch directory, for the time of a probe.
 
-/// The file. Dropping it deletes it.
+/// A file of ours. Dropping it deletes it.
 pub(crate) struct OwnFile<'a> {
     scratch: &'a Scratch,
     number: u32,
@@ -274,7 +274,7 @@ pub(crate) struct OwnFile<'a> {
 }
 
 impl<'a> OwnFile<'a> {
-    /// Makes file `number`, which nothing else uses.
+    /// Makes the file with this number, which nothing else uses.
     pub(crate) fn create(scratch: &'a Scratch, number: u32) -> Result<Self, Errno> {
         let file = scratch.create_fd(number, OFlags::empty())?.into();
         Ok(Self { scratch, number, file })
@@ -282,7 +282,7 @@ impl<'a> OwnFile<'a> {
 
     /// Writes the pattern of `seed`, and waits until it is on the drive.
     pub(crate) fn write(&self, seed: u64, bytes: u64) -> Result<(), Errno> {
-        // In as few pieces as the file system has; where it cannot reserve space, in as many as come of it.
+        // Reserves space first, so that the file is in few pieces. A file system that cannot reserve space may make more.
         match fallocate(&self.file, FallocateFlags::empty(), 0, bytes) {
             Ok(()) | Err(Errno::OPNOTSUPP) => {}
             Err(errno) => return Err(errno),
@@ -297,7 +297,7 @@ impl<'a> OwnFile<'a> {
         fsync(&self.file)
     }
 
-    /// Frees the blocks of a range durably: when this returns, a crash would not bring them back.
+    /// Frees the blocks of a range durably: after this call, a crash does not bring them back.
     pub(crate) fn release(&self, range: &Range<u64>) -> Result<(), Errno> {
         fallocate(&self.file, PUNCH, range.start, range.end - range.start)?;
         fsync(&self.file)?;
@@ -313,7 +313,7 @@ impl AsFd for OwnFile<'_> {
 
 impl Drop for OwnFile<'_> {
     fn drop(&mut self) {
-        // What could not be deleted goes with the scratch directory.
+        // A file that could not be deleted goes with the scratch directory.
         let _ = self.scratch.delete(self.number);
     }
 }

@@ -1,4 +1,4 @@
-//! Why something is not overwritten or discarded, who else uses it, and what to do about it; the drive lock.
+//! Sentences about consent: why something is not overwritten or discarded, who else uses it, and the drive lock.
 
 use likenew_core::target_error::system_reason;
 use std::fmt::Display;
@@ -168,11 +168,11 @@ likenew_core::sentences! {
     pub(crate) fn loop_attached_to_same_bytes(device: &str, name: &str) =
         "the loop device {device} is attached to the same bytes of {name}; detach that first (losetup -d \
          /dev/{device})";
-    /// Its backing file is the target, or below it.
+    /// For a loop device that is the target, or shares bytes with it.
     pub(crate) fn loop_backing_unknown(device: &str) =
         "the backing file of {device} cannot be determined; run as root outside the container, or detach \
          the loop device";
-    /// Of a file below the target, on a file system of this kind.
+    /// For a file below the target; `kind` is that of its file system.
     pub(crate) fn beneath_unknown(kind: &str) =
         "who else uses these bytes cannot be found out, as they lie in a file of another file system \
          ({kind}), which may show them by other names; give the device or file beneath it";
@@ -222,7 +222,7 @@ likenew_core::sentences! {
     pub(crate) fn unstable_drive(drive: &str) =
         "the drive {drive} disappears and comes back, so it cannot be locked; start again when it stays \
          connected";
-    /// What a run waits for, and who holds it.
+    /// The drive that a run waits for, and its holder.
     pub(crate) fn busy_drive(drive: &str, holder: &str) = "the drive {drive} ({holder})";
     pub(crate) fn file_system_drive(major: u32, minor: u32, kind: &str) =
         "of the file system {major}:{minor} ({kind})";

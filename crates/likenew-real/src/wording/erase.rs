@@ -1,4 +1,4 @@
-//! Erases of a whole drive: what stands against one, and what a refusal of the drive means.
+//! Sentences about erases of a whole drive: what prevents one, and what a drive's refusal means.
 
 use std::fmt::Display;
 
@@ -84,7 +84,7 @@ likenew_core::sentences! {
         "{spare_percent:.0}% of its spare is left; its limit is {threshold_percent:.0}%";
     pub(crate) fn no_known_problem(model: &str) = "no problem is known for {model}";
     pub(crate) fn known_problem(reason: &str, source: &str) = "{reason} ({source})";
-    /// The drive names its own limit.
+    /// For a drive that names its own limit.
     pub(crate) fn temperature_and_warning(now_c: f64, warning_c: f64) =
         "it is at {now_c:.0} °C; it warns from {warning_c:.0} °C";
     pub(crate) fn temperature_and_rating(now_c: f64, rated_c: f64) =

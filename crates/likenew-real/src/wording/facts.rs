@@ -1,4 +1,4 @@
-//! Why a fact of a drive is unknown, where a known one is from, and what would help.
+//! Sentences about facts of a drive: why one is unknown, where a known fact comes from, and what would help.
 
 use likenew_core::target_error::system_reason;
 use std::fmt::Display;
@@ -28,7 +28,7 @@ likenew_core::sentences! {
         "the output of {name} could not be read: {}", system_reason(error);
     pub(crate) fn not_reported_by(name: &str) = "{name} does not report it";
     pub(crate) fn smartctl_failed(reason: &str) = "smartctl could not read it: {reason}";
-    /// A reason with what its owner could do.
+    /// A reason with what the owner could do.
     pub(crate) fn with_help(reason: &str, help: &str) = "{reason}; {help}";
     pub(crate) fn exit_status(status: u64) = "it ended with exit status {status}";
     pub(crate) fn sends_trim_unknown(kind: &str) = "it is not known whether {kind} sends TRIM";

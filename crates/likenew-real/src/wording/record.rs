@@ -1,4 +1,4 @@
-//! Recording and counting block I/O.
+//! Sentences about recording and counting block I/O.
 
 use likenew_core::target_error::system_reason;
 use std::fmt::Display;

@@ -1,6 +1,6 @@
-//! What is said of facts that were read from the outputs of programs.
+//! Sentences about facts that were read from the outputs of programs.
 
-/// A drive of which neither name nor model is known.
+/// The name of a drive whose name and model are unknown.
 pub(crate) fn drive_number(number: usize) -> String {
     format!("drive {number}")
 }

@@ -16,7 +16,7 @@ likenew_core::sentences! {
         "{} cannot be read: {reason}; correct or remove it", path.display();
 }
 
-/// `form` such as `areca,N/E`, with the least and most of each of its numbers.
+/// For a `form` such as `areca,N/E`, with the bounds of each of its numbers.
 pub(crate) fn out_of_bounds(form: &str, bounds: &[(u32, u32)]) -> String {
     let letters = form.split([',', '/']).filter(|part| part.bytes().all(|byte| byte.is_ascii_uppercase()));
     let each = letters.zip(bounds).map(|(letter, (least, most))| format!("{letter} is {least} to {most}"));
@@ -40,7 +40,7 @@ pub(crate) fn not_one_drive(path: &Path, names: &[String]) -> String {
 
 pub(crate) const NEEDS_ROOT: &str = "--smartctl-device needs root, as smartctl does: run it as root";
 
-/// `disks` that its controller lists, as types.
+/// `disks` are types for the disks that the controller lists.
 pub(crate) fn no_answer(name: &str, device_type: &str, reason: &str, disks: &[String]) -> String {
     let listed = if disks.is_empty() {
         "correct it or leave it out".to_owned()

@@ -1,5 +1,5 @@
-//! What a path is, what it does not support, and what has to be known about its numbers; why nothing can be measured
-//! in a folder, and why a file is not rewritten.
+//! Sentences about targets: what a path is, what a target does not support, and caveats of its numbers. Also
+//! why nothing can be measured in a folder, and why a file is not rewritten.
 
 use likenew_core::target_error::system_reason;
 use std::fmt::Display;
@@ -223,7 +223,7 @@ pub(crate) const NO_OPENAT2: &str =
 
 pub(crate) const SHORTER_THAN_A_BLOCK: &str = "it is the end of the file, shorter than a block";
 
-/// What a file is known by in a journal: it is compared whole, so its form must not change.
+/// What identifies a file in a journal. It is compared whole, so its form must not change.
 pub(crate) fn file_identity(
     inode: u64,
     birth_time: Option<(i64, u32)>,

@@ -1,4 +1,4 @@
-//! TRIM: which layer passes it, and why it, or the place of a file, cannot be examined.
+//! Sentences about TRIM: which layer passes it, and why TRIM or the place of a file cannot be examined.
 
 use std::fmt::Display;
 
@@ -110,7 +110,7 @@ likenew_core::sentences! {
     pub(crate) fn allow_through_encryption(mapping: &str) =
         "allow it, for LUKS2 with cryptsetup --allow-discards --persistent refresh {mapping}; the encrypted \
          drive then shows which of its blocks are free";
-    /// Of a disk that supports UNMAP and does not announce it.
+    /// For a disk that supports UNMAP and does not announce it.
     pub(crate) fn unmap_by_rule(rule: &str) =
         "it supports UNMAP, which the kernel does not send unasked: add this line to {UNMAP_RULES}: {rule}";
 }

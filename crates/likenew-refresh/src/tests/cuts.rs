@@ -1,4 +1,4 @@
-//! Kills and losses of power at random points, of runs that go on from others that were cut off.
+//! Kills and losses of power at random points, also in runs that resume from interrupted ones.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ struct Counts {
     finished: u64,
 }
 
-/// One refresh from its begin to its end, however often it is cut off.
+/// One refresh from its beginning to its end, however often it is cut off.
 struct Case {
     truth: Vec<u8>,
     task: Task,
@@ -43,7 +43,7 @@ impl Case {
     fn new(seed: u64) -> Self {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
         let block = if random.random() { 512 } else { 4096 };
-        // From a size on there are witnesses.
+        // Larger stores have witnesses.
         let most = if random.random() { 200 << 10 } else { 2 << 20 };
         let bytes = u64::from(block) * random.random_range(1..=most / u64::from(block));
         let truth = content(bytes as usize, &mut random);
@@ -99,7 +99,7 @@ impl Case {
 
     fn begin(&mut self) -> Result<(), RefreshError> {
         let mut refresh = Refresh::begin(&mut self.store, &mut self.file, &self.task)?;
-        // Some runs are stopped and go on, as after Ctrl-C.
+        // Some runs are stopped and then continue, as after Ctrl-C.
         for _ in 0..self.random.random_range(0..40) {
             if refresh.step()?.is_none() {
                 return Ok(());
@@ -150,7 +150,7 @@ impl Case {
         }
     }
 
-    /// Everything but chunks in flight is whole; whether a journal was begun.
+    /// Checks that everything but chunks in flight is intact; returns whether a journal was begun.
     fn inspect(&mut self, counts: &mut Counts) -> bool {
         let inspected = match InspectedRefresh::inspect(&mut self.store, &mut self.file, IDENTITY) {
             Ok(inspected) => inspected,
@@ -159,7 +159,7 @@ impl Case {
                 return true;
             }
             Err(RefreshError::NoJournal(_) | RefreshError::Journal { .. }) => {
-                // It was cut off while it began: nothing was written, and the owner removes it.
+                // The refresh was cut off while beginning: nothing was written, and the owner removes its journal.
                 assert!(self.store.writes.is_empty(), "case {}", self.seed);
                 self.is_whole();
                 self.file = VolatileFile::new(self.random.random(), &self.power);

@@ -1,4 +1,4 @@
-//! Drives and files that fail: what is said, and that nothing is lost.
+//! Drives and files that fail: which error is returned, and that nothing is lost.
 
 use std::io;
 
@@ -13,7 +13,7 @@ use crate::{DurableFile, InspectedRefresh, Refresh, RefreshError, Settings};
 
 const CHUNK: u64 = 8192;
 
-/// A drive that refuses writes to a place, or takes them and forgets.
+/// A drive that refuses writes to one place, or accepts and forgets them.
 #[derive(Debug)]
 struct Bad {
     device: VolatileDevice,
@@ -90,14 +90,14 @@ fn the_first_place_that_cannot_be_read_ends_it() {
     drop(refresh);
     assert!(store.device.is_unreadable(5 * CHUNK as usize, 4096), "nobody has written there");
     assert_eq!(store.flushes, 3, "two chunks each, and what was written before");
-    // It can be read again, for now: the refresh goes on from there.
+    // The place can be read again for now, so the refresh continues there.
     store.device.scribble(5 * CHUNK as usize, &truth[5 * CHUNK as usize..6 * CHUNK as usize]);
     run(InspectedRefresh::inspect(&mut store, &mut file, "").unwrap().resume(&mut Vec::new()).unwrap())
         .unwrap();
     assert!(store.device.content() == truth);
 }
 
-/// A file that notes where it was written, and that it was made durable.
+/// A file that records where it was written, and when it was made durable.
 #[derive(Default)]
 struct Noted(Vec<u8>, Vec<Option<u64>>);
 
@@ -138,7 +138,7 @@ fn a_write_that_fails_is_made_up_for() {
     let error = run(Refresh::begin(&mut store, &mut file, &task).unwrap()).unwrap_err();
     assert!(matches!(error, RefreshError::Write { offset, .. } if offset == 3 * CHUNK), "{error}");
     assert!(error.to_string().contains("resume when the drive takes writes again"), "{error}");
-    // Still so: the same again.
+    // While the drive still fails, resuming fails in the same way.
     let again =
         InspectedRefresh::inspect(&mut store, &mut file, "").unwrap().resume(&mut Vec::new()).unwrap_err();
     assert!(matches!(again, RefreshError::Write { .. }), "{again}");
@@ -244,7 +244,7 @@ fn whoever_wants_the_store_gets_it_with_nothing_left_to_restore() {
         let (mut store, mut file, mut salvage) = (Busy(store, writes), Vec::new(), Vec::new());
         let error = run(Refresh::begin(&mut store, &mut file, &task).unwrap()).unwrap_err();
         assert!(matches!(error, RefreshError::Wanted), "{error}");
-        // They write all over it.
+        // Another program overwrites the whole store.
         truth.fill(0x77);
         store.0.device.scribble(0, &truth);
         store.1 = u32::MAX;

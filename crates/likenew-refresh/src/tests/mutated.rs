@@ -1,4 +1,4 @@
-//! Journals that were changed: none leads to a wrong write, none to a panic.
+//! Changed journals: none causes a wrong write or a panic.
 
 use likenew_core::powercut::{Power, VolatileDevice};
 use rand::{Rng as _, RngExt as _, SeedableRng as _};
@@ -14,16 +14,16 @@ const CHUNK: usize = 8 << 10;
 const STORE: usize = 48 << 10;
 const MUTATIONS: usize = 100_000;
 
-/// A refresh that was cut off after so many steps.
+/// A refresh that was cut off after some steps.
 struct Base {
     journal: Vec<u8>,
     truth: Vec<u8>,
-    /// As the cut has left it: sectors of the chunks in flight are torn in some.
+    /// The store as the cut left it; in some bases, sectors of chunks in flight are torn.
     store: Vec<u8>,
 }
 
 fn task(verify: Verify) -> Task {
-    // Half a chunk at the end, and places that are left alone.
+    // Half a chunk at the end, and places that are not rewritten.
     let ranges = vec![0..32 << 10, 36 << 10..40 << 10];
     let settings = Settings { chunk_bytes: CHUNK as u32, verify, ..Settings::default() };
     Task {
@@ -59,12 +59,12 @@ impl Base {
     }
 }
 
-/// Where the parts of a journal are.
+/// The offset of a slot in a journal.
 fn slot(index: usize) -> usize {
     BLOCK + index * (BLOCK + CHUNK)
 }
 
-/// Changes one journal in one of many ways; `others` are journals of the same and of other refreshes.
+/// Changes a journal in one of many ways; `others` are journals of this and of other refreshes.
 fn mutate(base: &Base, others: &[Base], random: &mut Xoshiro256PlusPlus) -> Vec<u8> {
     let mut journal = base.journal.clone();
     let end = journal.len();
@@ -74,7 +74,7 @@ fn mutate(base: &Base, others: &[Base], random: &mut Xoshiro256PlusPlus) -> Vec<
                 journal[random.random_range(0..end)] ^= 1 << random.random_range(0..8);
             }
         }
-        // The parts that say something, bit by bit.
+        // Bits of the parts with meaning: the head and the records.
         2 => {
             let at = [0, slot(0), slot(1)][random.random_range(0..3)] + random.random_range(0..400);
             journal[at] ^= 1 << random.random_range(0..8);
@@ -97,7 +97,7 @@ fn mutate(base: &Base, others: &[Base], random: &mut Xoshiro256PlusPlus) -> Vec<
             let fill = [0, 0xFF, random.random()][random.random_range(0..3)];
             journal[at..at + length].fill(fill);
         }
-        // Another journal's slots or head.
+        // The slots or head of another journal.
         7 => {
             let other = &others[random.random_range(0..others.len())].journal;
             let (from, to) = [(0, BLOCK), (slot(0), slot(1)), (slot(1), end)][random.random_range(0..3)];
@@ -125,7 +125,7 @@ fn any(random: &mut Xoshiro256PlusPlus) -> u64 {
     }
 }
 
-/// A record whose checksum is right and whose values are not.
+/// A record with a valid checksum and impossible values.
 fn nonsense_record(journal: &mut [u8], random: &mut Xoshiro256PlusPlus) {
     let index = random.random_range(0..2);
     let block = &mut journal[slot(index)..][..BLOCK + CHUNK];
@@ -137,7 +137,7 @@ fn nonsense_record(journal: &mut [u8], random: &mut Xoshiro256PlusPlus) {
         2 => record.range.end = any(random),
         3 => record.kind = [Kind::Chunk, Kind::Committed, Kind::Original][random.random_range(0..3)],
         4 => record.journal = random.random(),
-        // Another chunk, whole as it seems: everything there differs.
+        // Another chunk that seems intact, while all data there differs.
         _ => record.range = CHUNK as u64..2 * CHUNK as u64,
     }
     let length = record.range.end.wrapping_sub(record.range.start);
@@ -147,13 +147,13 @@ fn nonsense_record(journal: &mut [u8], random: &mut Xoshiro256PlusPlus) {
     record.encode(block);
 }
 
-/// A plan whose checksum is right and whose values are not, with records that belong to it.
+/// A plan with a valid checksum and impossible values, with records that belong to it.
 fn nonsense_plan(journal: &mut [u8], random: &mut Xoshiro256PlusPlus) {
     let end = journal.len() as u64;
     let read = |bytes: usize| Ok::<_, RefreshError>(journal[..bytes].to_vec());
     let (plan, ..) = Plan::decode(end, read).unwrap();
     let text = serde_json::to_string(&plan).unwrap();
-    // Any number of the plan becomes another one.
+    // Changes any number in the plan.
     let numbers: Vec<(usize, &str)> = text
         .split(|c: char| !c.is_ascii_digit())
         .filter(|part| !part.is_empty())

@@ -1,4 +1,4 @@
-//! Ranges of all kinds: what cannot be is refused, what can be is rewritten once and nothing else.
+//! Ranges of all kinds: impossible ranges are refused, and possible ones are rewritten exactly once, with nothing else.
 
 use likenew_core::drive::BlockStore as _;
 use likenew_core::powercut::{Power, VolatileDevice};
@@ -70,7 +70,7 @@ fn chunks_of_zeros_are_left_as_they_are_unless_asked_for() {
     for (skips_zeros, written) in [(true, 3), (false, 4)] {
         let mut content = vec![7; 4 * 4096];
         content[4096..8192].fill(0);
-        // One byte more, and it is no chunk of zeros.
+        // With one more byte of data, the chunk is not all zeros.
         content[2 * 4096..3 * 4096 - 1].fill(0);
         let device = VolatileDevice::new(content, 512, 1, &Power::default());
         let mut store = Counted { device, writes: Default::default() };

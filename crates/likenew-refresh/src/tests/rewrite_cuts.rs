@@ -1,5 +1,5 @@
-//! Kills and losses of power while a whole drive is rewritten: piece after piece, each with a journal of its own, twice over all
-//! addresses, as the step `rewrite` of recondition does it.
+//! Kills and losses of power while a whole drive is rewritten. As in recondition's step `rewrite`, each piece
+//! has a journal of its own, and all addresses are rewritten twice.
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ use crate::{InspectedRefresh, Refresh, RefreshError, Settings};
 
 const IDENTITY: &str = "a whole drive in memory";
 const DRIVES: u64 = 120;
-/// Cuts of one drive at most: after the last one it is rewritten to its end.
+/// Most cuts of one drive; after the last one it is rewritten to its end.
 const CUTS_MAX: u64 = 24;
 const SPANS: u64 = 16;
 
@@ -27,7 +27,7 @@ struct Counts {
     second_pass: u64,
 }
 
-/// A probe and the remainder of each span, and all of that twice.
+/// A probe and the rest of each span, for two passes over all addresses.
 fn pieces(bytes: u64, block: u64) -> Vec<Range<u64>> {
     let span = (bytes / SPANS).max(2 * block) / block * block;
     let pass = (0..bytes).step_by(span as usize).flat_map(|start| {
@@ -39,11 +39,11 @@ fn pieces(bytes: u64, block: u64) -> Vec<Range<u64>> {
     [&pass[..], &pass[..]].concat()
 }
 
-/// A drive that is rewritten, however often it is cut off.
+/// A drive that is rewritten however often it is cut off.
 struct Drive {
     truth: Vec<u8>,
     store: VolatileDevice,
-    /// None between two pieces: the journal of a finished one was removed.
+    /// `None` between two pieces, because a finished piece's journal is removed.
     journal: Option<VolatileFile>,
     salvage: VolatileFile,
     power: Power,
@@ -97,7 +97,7 @@ impl Drive {
         self.is_whole();
     }
 
-    /// Rewrites a piece, or what was cut off of it, and removes its journal.
+    /// Rewrites a piece, or resumes it if it was cut off, and removes its journal.
     fn piece(&mut self, piece: &Range<u64>) -> Result<(), RefreshError> {
         match &mut self.journal {
             Some(journal) => match InspectedRefresh::inspect(&mut self.store, &mut *journal, IDENTITY) {
@@ -139,7 +139,7 @@ impl Drive {
         if is_kill { counts.kills += 1 } else { counts.power_losses += 1 }
     }
 
-    /// Everything but what the journal holds is whole.
+    /// Checks that everything is intact except what the journal holds.
     fn inspect(&mut self, counts: &mut Counts) {
         let Some(journal) = &mut self.journal else {
             counts.between_pieces += 1;
@@ -160,7 +160,7 @@ impl Drive {
                 }
             }
             Err(RefreshError::Finished) => self.is_whole(),
-            // Cut off while it began: nothing was written yet, and the next session makes a journal of its own.
+            // The piece was cut off while beginning: nothing was written yet, and the next session begins a new journal.
             Err(RefreshError::NoJournal(_) | RefreshError::Journal { .. }) => {
                 self.journal = None;
                 counts.between_pieces += 1;

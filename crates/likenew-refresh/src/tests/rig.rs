@@ -1,4 +1,4 @@
-//! Grounds and files to try a refresh on.
+//! Stores and files for tests of refreshes.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -11,7 +11,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::DurableFile;
 
-/// A store of which each write is counted by its place.
+/// A store that counts the writes to each place.
 pub(super) struct Counted {
     pub(super) device: VolatileDevice,
     pub(super) writes: BTreeMap<u64, u64>,
@@ -40,7 +40,7 @@ impl BlockStore for Counted {
     }
 }
 
-/// A file on a device that can lose its power. Its length is as volatile as its bytes.
+/// A file on a device that can lose power. Its length is as volatile as its bytes.
 pub(super) struct VolatileFile {
     device: VolatileDevice,
     power: Power,
@@ -87,7 +87,7 @@ impl DurableFile for VolatileFile {
     }
 }
 
-/// A plain array that refuses a wrong write: each byte must be what the truth says, or what already lies there.
+/// An array that refuses a wrong write: each byte must be the true one, or equal what is already there.
 pub(super) struct Guarded<'a> {
     pub(super) content: Vec<u8>,
     pub(super) truth: &'a [u8],

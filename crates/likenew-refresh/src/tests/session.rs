@@ -1,4 +1,4 @@
-//! Sessions on real files: interrupted again and again, and in folders that another user has prepared.
+//! Sessions with real files: interrupted repeatedly, and in folders that another user prepared.
 
 use std::fs::{self, File, Permissions};
 use std::os::unix::fs::{PermissionsExt as _, chown, symlink};
@@ -42,7 +42,7 @@ fn task(bytes: usize) -> Task {
     }
 }
 
-/// Begins a refresh, takes so many steps, and drops it, as a kill does.
+/// Begins a refresh, takes this many steps, and drops it, as a kill would.
 fn cut_off(device: &mut VolatileDevice, place: &JournalPaths, steps: usize) {
     let file = JournalFile::create(place).unwrap();
     let task = task(device.content().len());
@@ -86,11 +86,11 @@ fn a_session_leaves_nothing_behind_and_one_that_stops_goes_on() {
     assert!(matches!(resumed.end, End::Complete) && resumed.salvage.is_none(), "{resumed:?}");
     assert_eq!(resumed.progress.written_bytes, 5 * CHUNK as u64);
     assert!(names(folder.path()).is_empty() && device.content() == truth);
-    // Where there is nothing to resume, a stop leaves nothing either.
+    // Without anything to resume, a stop leaves no files either.
     let session = RefreshSession::begin(&mut device, &place, &task(truth.len())).unwrap();
     assert!(matches!(session.run(false, |_| true).unwrap().end, End::Stopped));
     assert!(names(folder.path()).is_empty());
-    // One that cannot begin leaves no journal.
+    // A session that cannot begin leaves no journal.
     let wrong = Task { ranges: std::iter::once(1..2).collect(), ..task(truth.len()) };
     assert!(RefreshSession::begin(&mut device, &place, &wrong).unwrap_err().is_refusal());
     assert!(names(folder.path()).is_empty());
@@ -104,7 +104,7 @@ fn a_second_cut_while_going_on_keeps_everything_and_a_third_run_ends_it() {
         let (truth, mut device, power) = drive(8);
         cut_off(&mut device, &place, 4);
         device.flush().unwrap();
-        // The cut has torn a block of each chunk in flight, and one cannot be read.
+        // The cut tore a block of each chunk in flight, and one block cannot be read.
         device.scribble(2 * CHUNK + 512, &[9; 512]);
         device.scribble(3 * CHUNK + 1024, &[8; 512]);
         device.spoil((3 * CHUNK + 4096) / 512);
@@ -134,7 +134,7 @@ fn a_second_cut_while_going_on_keeps_everything_and_a_third_run_ends_it() {
         }
         assert!(cuts <= 2 && device.content() == truth, "cut after {cut_after} calls");
         assert!(!folder.path().join(JOURNAL).exists());
-        // What the first cut had torn is kept, whenever the second one came.
+        // What the first cut tore is kept, whenever the second cut came.
         let mut kept = Vec::new();
         for name in names(folder.path()) {
             let mut file = File::open(folder.path().join(&name)).unwrap();
@@ -159,8 +159,8 @@ fn what_was_kept_before_stays_as_it_is() {
     let place = place(folder.path());
     let victim = folder.path().join("victim");
     fs::write(&victim, "somebody's").unwrap();
-    // From an earlier cut; a link that another user has put there; something of another kind; and one that
-    // holds nothing yet.
+    // A file from an earlier cut, a link and a hard link that another user put there, a folder, and an empty
+    // file of ours.
     fs::write(folder.path().join("salvage"), "kept").unwrap();
     symlink(&victim, folder.path().join("salvage-2")).unwrap();
     fs::hard_link(&victim, folder.path().join("salvage-3")).unwrap();
@@ -179,7 +179,7 @@ fn what_was_kept_before_stays_as_it_is() {
     assert!(fs::read(folder.path().join("salvage-5")).unwrap().ends_with(&[9; 512]));
 }
 
-/// What is said of what lies in the place of a journal; nothing may have been touched.
+/// The error for a file in the journal's place; nothing may have been touched.
 #[track_caller]
 fn refusal(place: &JournalPaths) -> String {
     let error = InterruptedRefresh::find(place).unwrap_err();
@@ -190,7 +190,7 @@ fn refusal(place: &JournalPaths) -> String {
     error.to_string()
 }
 
-/// A journal of ours that names what it likes, in a folder of its own.
+/// The journal of an interrupted refresh, in its place in `folder`.
 fn journal(folder: &Path) -> PathBuf {
     let (_, mut device, _) = drive(4);
     cut_off(&mut device, &place(folder), 3);
@@ -241,7 +241,7 @@ fn a_journal_of_another_user_is_left_to_its_owner() {
     if !rustix::process::geteuid().is_root() {
         return eprintln!("not root: nothing can be given away, so this test shows nothing");
     }
-    // Root in the folder of another user, who has put a journal there.
+    // Root runs in the folder of another user, who has put a journal there.
     let folder = tempfile::tempdir().unwrap();
     let path = journal(folder.path());
     let before = fs::read(&path).unwrap();
@@ -250,13 +250,13 @@ fn a_journal_of_another_user_is_left_to_its_owner() {
     let reason = refusal(&place(folder.path()));
     assert!(reason.contains("belongs to user 65534") && reason.contains("runs as user 0"), "{reason}");
     assert!(fs::read(&path).unwrap() == before);
-    // That one, where root has left a journal: it cannot even be opened.
+    // That user runs where root has left a journal, and cannot even open it.
     chown(&path, Some(0), Some(0)).unwrap();
     fs::set_permissions(&path, Permissions::from_mode(0o644)).unwrap();
     let ran = std::thread::spawn({
         let place = place(folder.path());
         move || {
-            // Of this thread alone, which ends with it.
+            // This changes only the user of this thread, which ends with it.
             use rustix::thread::{Gid, Uid, set_thread_gid, set_thread_uid};
             set_thread_gid(Gid::from_raw(65534)).unwrap();
             set_thread_uid(Uid::from_raw(65534)).unwrap();
@@ -277,7 +277,7 @@ fn a_journal_that_was_damaged_while_it_was_needed_is_kept() {
     fs::write(&path, &content).unwrap();
     let error = InterruptedRefresh::find(&place).unwrap_err();
     assert!(matches!(error, RefreshError::Damaged(_)) && path.exists(), "{error}");
-    // One that was cut off while it began is not needed.
+    // A journal that was cut off while beginning is not needed.
     fs::write(&path, vec![0; 3 * BLOCK]).unwrap();
     assert!(InterruptedRefresh::find(&place).unwrap().is_none() && !path.exists());
 }
@@ -299,7 +299,7 @@ fn a_journal_that_names_no_witnesses_is_not_believed() {
     let place = place(folder.path());
     let chunks = (2 << 20) / CHUNK;
     let (truth, mut device, _) = drive(chunks);
-    // A smaller drive has none, and its journal is made to speak of the larger one.
+    // A smaller drive has no witnesses, and its journal is forged for the larger one.
     let (_, mut small, _) = drive(4);
     cut_off(&mut small, &place, 3);
     let mut content = fs::read(place.path()).unwrap();
@@ -315,7 +315,7 @@ fn a_journal_that_names_no_witnesses_is_not_believed() {
     assert!(device.content() == truth && place.path().exists());
 }
 
-/// A store that another program wants after so many checks.
+/// A store that another program wants after this many checks.
 struct Asked {
     device: VolatileDevice,
     questions: u32,
@@ -359,7 +359,7 @@ impl BlockStore for Asked {
 fn whoever_waits_is_let_in_in_the_middle_of_a_long_read() {
     let folder = tempfile::tempdir().unwrap();
     let place = place(folder.path());
-    // Witnesses lie two MiB apart, so a chunk is read in two parts.
+    // Witnesses are two MiB apart, so a chunk is read in two parts.
     let mut truth = vec![0; 64 << 20];
     Xoshiro256PlusPlus::seed_from_u64(4).fill_bytes(&mut truth);
     for questions in 0..4 {

@@ -1,4 +1,4 @@
-//! Somebody writes to the store between a cut and going on: nothing newer is ever lost.
+//! Another program writes to the store between a cut and resuming: newer data is never lost.
 
 use std::ops::Range;
 
@@ -14,10 +14,10 @@ use crate::{InspectedRefresh, Refresh, RefreshError, Settings, scan_saved_pieces
 const IDENTITY: &str = "a drive";
 const BYTES: usize = 2 << 20;
 const CHUNK: u32 = 64 << 10;
-/// In the last MiB, where no witness but the end stands after its first page.
+/// A part of the last MiB without witnesses, which are only at the MiB's first page and its end.
 const FREE: Range<usize> = 0x14_0000..0x15_0000;
 
-/// A refresh that lost its power while `FREE` was in flight, and the drive as it then is.
+/// A refresh that lost power with `FREE` in flight, and its drive after that.
 struct Cut {
     device: VolatileDevice,
     journal: Vec<u8>,
@@ -26,7 +26,7 @@ struct Cut {
 }
 
 impl Cut {
-    /// None where the loss of power has torn something itself.
+    /// `None` if the loss of power itself tore something.
     fn new(seed: u64) -> Option<Self> {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
         let power = Power::default();
@@ -63,7 +63,7 @@ impl Cut {
         Ok(())
     }
 
-    /// Refused, and nothing was written.
+    /// Resumes, which must be refused without writing anything.
     #[track_caller]
     fn refuses(&mut self) -> RefreshError {
         let before = self.device.content().to_vec();
@@ -87,7 +87,7 @@ fn whoever_left_a_mark_is_known_and_nothing_is_written() {
         let at = mark.start as usize + 5;
         cut.device.scribble(at, &[cut.device.content()[at] ^ 1]);
         assert!(matches!(cut.refuses(), RefreshError::ChangedButWhole));
-        // With a file written where a chunk was in flight, the saved one can still be taken out, and both be compared.
+        // If a file was written over a chunk in flight, the saved chunk can still be extracted and compared.
         cut.device.scribble(FREE.start + 512, &[7; 1024]);
         let error = cut.refuses();
         assert!(matches!(error, RefreshError::Changed { sectors: 1 | 2, .. }), "{error}");
@@ -173,7 +173,7 @@ fn another_drive_is_refused() {
         let error = InspectedRefresh::inspect(device, &mut cut.journal, identity).unwrap_err();
         assert!(matches!(error, RefreshError::OtherStore { .. }), "{error}");
     }
-    // The same name and size: its witnesses are others.
+    // A drive of the same name and size has other witnesses.
     let error = InspectedRefresh::inspect(&mut other, &mut cut.journal, IDENTITY).unwrap_err();
     assert!(matches!(error, RefreshError::Changed { .. }), "{error}");
 }

@@ -1,5 +1,5 @@
-//! Journals that are torn, by themselves and together with the store: what is told apart, and what is taken
-//! out of them.
+//! Torn journals, with and without a torn store: which damage is recognized, and which pieces can be
+//! recovered.
 
 use likenew_core::powercut::{Power, VolatileDevice};
 use rand::{Rng as _, SeedableRng as _};
@@ -30,7 +30,7 @@ fn dropped() -> (Vec<u8>, VolatileDevice, Vec<u8>) {
     (truth, device, journal)
 }
 
-/// Where the parts of these journals are.
+/// Offsets of the slots in these journals.
 const SLOTS: [usize; 2] = [BLOCK, 2 * BLOCK + CHUNK];
 
 fn finish(device: &mut VolatileDevice, journal: &mut Vec<u8>) -> Result<u64, RefreshError> {
@@ -41,8 +41,8 @@ fn finish(device: &mut VolatileDevice, journal: &mut Vec<u8>) -> Result<u64, Ref
 
 #[test]
 fn a_slot_that_was_being_written_is_of_no_account() {
-    // Its bytes, its record, or both are not there. The chunk of the other slot is written again, and so is
-    // what was not begun.
+    // The slot lacks its bytes, its record, or both. The other slot's chunk is written again, and so are
+    // chunks that were not begun.
     for (from, to) in [(BLOCK + 700, BLOCK + CHUNK), (0, BLOCK), (0, BLOCK + CHUNK)] {
         let (truth, mut device, mut journal) = dropped();
         journal[SLOTS[0] + from..SLOTS[0] + to].fill(0);
@@ -56,13 +56,13 @@ fn a_slot_that_was_being_written_is_of_no_account() {
 #[test]
 fn a_damaged_slot_is_not_taken_for_one_that_was_being_written() {
     let (_, mut device, mut journal) = dropped();
-    // The chunk was torn by the cut, and what was saved of it has gone bad as well.
+    // The cut tore the chunk, and its saved copy is damaged, too.
     device.scribble(3 * CHUNK + 512, &[9; 512]);
     journal[SLOTS[0] + BLOCK + 5000] ^= 1;
     let before = device.content().to_vec();
     let error = finish(&mut device, &mut journal).unwrap_err();
     assert!(matches!(error, RefreshError::Damaged(_)) && device.content() == before, "{error}");
-    // Nothing that can be read is there at all.
+    // The chunk cannot be read at all.
     device.spoil(3 * CHUNK / 512);
     let error = finish(&mut device, &mut journal).unwrap_err();
     assert!(matches!(error, RefreshError::Damaged(_)) && device.content() == before, "{error}");

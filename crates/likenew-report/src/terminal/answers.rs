@@ -1,4 +1,4 @@
-//! Answers and actions within a width, and all parts of a document.
+//! Answers and actions within a width, and the details of a document.
 
 use likenew_core::findings::{Action, Answer, Loss, Standing};
 use unicode_width::UnicodeWidthStr;
@@ -14,7 +14,7 @@ use crate::wording;
 const INDENT: usize = 4;
 
 impl Page {
-    /// A text after the mark of its standing, in at most this many lines; further ones are below the text.
+    /// A text after the mark of its standing, in at most this many lines; the later lines are aligned with the text.
     pub(super) fn marked(&self, standing: Standing, text: &str, indent: usize, most: usize) -> Vec<String> {
         let blank = " ".repeat(indent);
         let Some(mark) = wording::mark(standing) else {
@@ -26,7 +26,7 @@ impl Page {
         lines.into_iter().enumerate().map(|(at, line)| first(at, line, mark, &painted)).collect()
     }
 
-    /// In the color of its standing.
+    /// The text in the color of its standing.
     pub(super) fn standing(&self, standing: Standing, text: &str) -> String {
         match standing {
             Standing::Good => self.paint.good(text),
@@ -59,7 +59,7 @@ impl Page {
         lines
     }
 
-    /// The command of an action, and below it the effect, loss and cost.
+    /// The command of an action, and below it the action's effect, loss and cost.
     fn action(&self, action: &Action, indent: usize) -> Vec<String> {
         let mut lines = self.command(action, indent);
         lines.extend(self.effect(action, indent, usize::MAX));
@@ -73,11 +73,11 @@ impl Page {
         lines.iter().map(|line| self.paint.strong(line)).collect()
     }
 
-    /// Effect, loss and cost of an action, below its command, in at most this many lines.
+    /// Effect, loss and cost of an action for below its command, in at most this many lines.
     pub(super) fn effect(&self, action: &Action, indent: usize, most: usize) -> Vec<String> {
         let indent = indent + if action.command.is_some() { 2 } else { 0 };
         let warning = wording::loss(Loss::Everything);
-        // The warning stays in one line, so that all of it is colored.
+        // The warning stays on one line, so that all of it is colored.
         let unbroken = warning.replace(' ', "\u{a0}");
         let text = wording::action(action).replacen(warning, &unbroken, 1);
         let lines = self.wrap_at_most(&text, &" ".repeat(indent), indent, most);
@@ -89,13 +89,13 @@ fn first(at: usize, line: String, mark: &str, painted: &str) -> String {
     if at == 0 { line.replacen(mark, painted, 1) } else { line }
 }
 
-/// A command in lines that fit, all but the last with a backslash at the end, so that it can be pasted into a
-/// shell. Breaks only at spaces outside of quotes.
+/// A command in lines that fit the width and can be pasted into a shell: all but the last end with a
+/// backslash. It breaks only at spaces outside of quotes.
 pub(super) fn shell_lines(command: &str, indent: usize, width: usize) -> Vec<String> {
     let mut lines = vec![" ".repeat(indent)];
     for word in shell_words(command) {
         let line = lines.last_mut().expect("there is a first line");
-        // Leaves room for the backslash in case another word follows.
+        // Leaves room for the backslash, in case another word follows.
         let fits = line.width() + 1 + word.width() + 2 <= width;
         if line.trim().is_empty() {
             line.push_str(word);
@@ -110,7 +110,7 @@ pub(super) fn shell_lines(command: &str, indent: usize, width: usize) -> Vec<Str
     lines
 }
 
-/// The words of a command, quotes included.
+/// The words of a command, including quotes.
 fn shell_words(command: &str) -> Vec<&str> {
     let mut quote = None;
     let mut escaped = false;
@@ -130,7 +130,7 @@ fn shell_words(command: &str) -> Vec<&str> {
 }
 
 impl Page {
-    /// Summary, answers with evidence and actions, tables, charts, and how the run was made.
+    /// The details: summary, answers with evidence and actions, tables, charts, and how the run was made.
     pub(super) fn details(&self, group: &Group<'_>) -> Vec<String> {
         let mut blocks = Vec::new();
         for (member, name) in group.members.iter().zip(&group.names) {
@@ -150,7 +150,7 @@ impl Page {
         blocks
     }
 
-    /// Every answer; those of one line without blank lines between.
+    /// All answers; those of one line have no blank lines between them.
     fn answers(&self, document: &Document) -> Vec<Vec<String>> {
         let mut parts: Vec<Vec<String>> = Vec::new();
         let mut is_close = false;

@@ -1,5 +1,5 @@
-//! A series as a chart, with its title, legend and marks; as bars; or as a matrix of cells, each with a shade
-//! that needs no color.
+//! Draws a series: as a chart with title, legend and marks, as bars, or as a matrix of cells with shades that
+//! need no color.
 
 use likenew_core::findings::{Line, Mark, Series, Shape};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
@@ -13,16 +13,16 @@ use crate::scale::is_drawable;
 use crate::unit::{Unit, clean};
 use crate::wording;
 
-/// More bars than this are drawn side by side without names.
+/// Most bars with names; more bars are drawn side by side without names.
 const BARS_MAX: usize = 48;
-/// Without color, at most this many lines are drawn one below the other.
+/// Most lines drawn one below the other, without color.
 const LINES_APART_MAX: usize = 4;
 /// Most marks named below the chart.
 const MARKS_NAMED: usize = 4;
-/// Most columns of a chart; wider ones show no more.
+/// Most columns of a chart; a wider chart shows no more.
 const WIDTH_MAX: usize = 120;
 
-/// The series without the marks that name another of its lines.
+/// The series without marks that name another of its lines.
 fn with_own_marks(series: &Series, line: usize) -> Series {
     let names_another = |mark: &Mark| {
         let mut others = series.lines.iter().enumerate().filter(|(index, _)| *index != line);
@@ -34,8 +34,7 @@ fn with_own_marks(series: &Series, line: usize) -> Series {
 }
 
 impl Page {
-    /// A series under its title. Bands are left to the HTML page, because they would hide the line between
-    /// dots.
+    /// A series under its title. Only the HTML page draws bands: here they would hide the line between dots.
     pub(super) fn picture(&self, picture: &Picture) -> String {
         let (series, skips) = drawable(&picture.series);
         let mut text = self.title(&series.title);
@@ -57,7 +56,7 @@ impl Page {
             text += &self.legend(&series);
             text += &self.plot(&series, &lines);
         } else {
-            // Lines that only differ in color are drawn one below the other, on the same axes.
+            // Lines that differ only in color are drawn one below the other, on the same axes.
             for index in lines.iter().copied().take(LINES_APART_MAX) {
                 text += &format!("{}\n", clean(&series.lines[index].name));
                 text += &self.plot(&with_own_marks(&series, index), &[index]);
@@ -78,7 +77,7 @@ impl Page {
         Plot { series, lines, width, height: HEIGHT, paint: &self.paint }.draw()
     }
 
-    /// A series under its title in at most this many lines; nothing if it takes more.
+    /// A series under its title, in at most this many lines; empty if it needs more.
     pub(super) fn picture_within(&self, picture: &Picture, lines_max: usize) -> Vec<String> {
         let inner = Page { width: self.width - 2, paint: Paint { color: self.paint.color } };
         let (series, _) = drawable(&picture.series);
@@ -120,7 +119,7 @@ impl Page {
         format!("{}\n", names.join(if width <= self.width { "   " } else { "\n" }))
     }
 
-    /// The symbol of a line in a legend: without color, lines of one plot differ in their dots.
+    /// The symbol of a line in a legend. Without color, the dots of a plot's lines differ.
     fn symbol(&self, index: usize) -> char {
         if self.paint.color { '━' } else { symbol(index) }
     }
@@ -144,7 +143,7 @@ impl Page {
     }
 }
 
-/// The series without points and marks that no axis can show, and the number of points left out.
+/// The series without points and marks that no axis can show, and how many points were left out.
 fn drawable(series: &Series) -> (Series, usize) {
     let count = |series: &Series| series.lines.iter().map(|line| line.points.len()).sum::<usize>();
     let before = count(series);
@@ -157,9 +156,9 @@ fn drawable(series: &Series) -> (Series, usize) {
     (series, skips)
 }
 
-/// A cell filled by eighths, from the narrowest.
+/// A cell filled by one to eight eighths.
 const EIGHTHS: [&str; 8] = ["▏", "▎", "▍", "▌", "▋", "▊", "▉", "█"];
-/// Most cells of a bar; longer ones show no more.
+/// Most cells of a bar; a longer bar shows no more.
 const LENGTH_MAX: usize = 60;
 
 struct Bar {
@@ -169,7 +168,7 @@ struct Bar {
 }
 
 impl Page {
-    /// One bar per point, by category, then line.
+    /// One bar for each point, by category, then line.
     pub(super) fn bars(&self, series: &Series) -> String {
         let unit = Unit::parse(&series.y.unit);
         let bars = in_order(series);
@@ -229,7 +228,7 @@ pub(super) fn widest(texts: &[String]) -> usize {
     texts.iter().map(|text| text.width()).max().unwrap_or(0)
 }
 
-/// `text` in exactly `width` columns, shortened with an ellipsis if it is longer.
+/// `text` in exactly `width` columns, shortened with an ellipsis if needed.
 pub(super) fn pad(text: &str, width: usize) -> String {
     let mut out = text.to_owned();
     if out.width() > width {
@@ -246,12 +245,13 @@ pub(super) fn pad(text: &str, width: usize) -> String {
     out + &" ".repeat(blank)
 }
 
-/// Most rows; larger matrices are cut, and say so.
+/// Most rows; larger matrices are cut, with a note.
 const ROWS_MAX: usize = 40;
+/// Most columns; larger matrices are cut, with a note.
 const COLUMNS_MAX: usize = 40;
-/// Longer column names are shortened.
+/// Longest name of a column, in characters; longer names are shortened.
 const NAME_MAX: usize = 12;
-/// Between two columns.
+/// Space between two columns.
 const GAP: usize = 2;
 
 /// A series as rows and columns of numbers.
@@ -263,7 +263,7 @@ struct Matrix {
 }
 
 impl Page {
-    /// The cells below their column names, in parts if they are wider than the terminal.
+    /// The cells below their column names, in several parts if wider than the terminal.
     pub(super) fn heat_map(&self, series: &Series, range: Option<[f64; 2]>) -> String {
         let matrix = Matrix::from_series(series);
         let unit = Unit::parse(&series.y.unit);
@@ -318,7 +318,7 @@ impl Page {
         message.join(" · ")
     }
 
-    /// The values of each shade, in as many lines as needed.
+    /// The range of values of each shade, in as many lines as needed.
     fn legend_of(&self, shades: &Shades) -> String {
         let (mut text, mut width) = (String::new(), 0);
         for (shade, meaning) in shades.legend() {
@@ -369,7 +369,7 @@ impl Matrix {
     }
 }
 
-/// `text` at the right end of `width` columns, shortened if it is longer.
+/// `text` at the right end of `width` columns, shortened if needed.
 fn flush_right(text: &str, width: usize) -> String {
     if text.width() > width {
         pad(text, width)

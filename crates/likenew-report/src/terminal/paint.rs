@@ -1,4 +1,4 @@
-//! Color and weight of text, or none, and the shades of a heat map.
+//! Adds color and weight to text, or nothing, and chooses the shades of a heat map.
 
 use anstyle::{Ansi256Color, AnsiColor, Style};
 use likenew_core::findings::{Axis, Scale};
@@ -7,7 +7,7 @@ use crate::unit::Unit;
 
 /// Adds styles to text if the terminal shows them.
 pub(super) struct Paint {
-    /// Whether it does.
+    /// Whether the terminal shows them.
     pub(super) color: bool,
 }
 
@@ -42,12 +42,12 @@ impl Paint {
         self.with(AnsiColor::Yellow.on_default().bold(), text)
     }
 
-    /// In the color of the line of this index.
+    /// The text in the color of the line with this index.
     pub(super) fn line(&self, index: usize, text: &str) -> String {
         self.with(LINES[index % LINES.len()].on_default(), text)
     }
 
-    /// In one of the 256 colors that terminals share.
+    /// The text in one of the 256 colors that terminals share.
     pub(super) fn shade(&self, color: u8, text: &str) -> String {
         self.with(Ansi256Color(color).on_default(), text)
     }
@@ -57,7 +57,7 @@ impl Paint {
     }
 }
 
-/// The look of a cell; without color its blocks say the same.
+/// The look of a cell. Without color, its blocks say the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Shade {
     /// Two columns of text.
@@ -73,7 +73,7 @@ const AMOUNTS: [Shade; 4] = [
     Shade { blocks: "▓▓", color: 107 },
     Shade { blocks: "██", color: 178 },
 ];
-/// From much less to much more. Whether less is worse depends on the comparison, so colors do not say it.
+/// From much less to much more. Colors do not say which is worse, because that depends on the comparison.
 const RATIOS: [Shade; 5] = [
     Shade { blocks: "▼▼", color: 172 },
     Shade { blocks: "▼ ", color: 179 },
@@ -82,23 +82,23 @@ const RATIOS: [Shade; 5] = [
     Shade { blocks: "▲▲", color: 32 },
 ];
 /// Ratios at which all shades but the last end. Chosen: within a tenth, two runs are about equal; beyond a
-/// factor of two they clearly differ.
+/// factor of two, they clearly differ.
 const RATIO_ENDS: [f64; 4] = [0.5, 0.9, 1.1, 2.0];
-/// Ratio of the values from which they are shaded by ratios even without a logarithmic axis. Chosen: as for
-/// axes.
+/// Ratio of the highest to the lowest value from which shades are logarithmic even if the axis is not.
+/// Chosen: as for axes.
 const LOGARITHMIC_FROM: f64 = 1000.0;
 
 /// The shades of one heat map.
 pub(super) struct Shades {
     shades: &'static [Shade],
-    /// The end of each; the last has none.
+    /// The values at which shades end; the last shade has no end.
     ends: Vec<f64>,
     highest: f64,
     unit: Unit,
 }
 
 impl Shades {
-    /// Four equal parts of the values, or of `range` if other maps share it; ratios have fixed parts.
+    /// Divides the values into four equal parts, or `range` if other maps share it; ratios have fixed parts.
     pub(super) fn for_values(
         values: impl Iterator<Item = f64>,
         range: Option<[f64; 2]>,
@@ -125,12 +125,11 @@ impl Shades {
         Self { shades: &AMOUNTS, ends: (1..AMOUNTS.len()).map(end).collect(), highest: high, unit }
     }
 
-    /// The shade of a value.
     pub(super) fn shade(&self, value: f64) -> Shade {
         self.shades[self.ends.iter().position(|end| value < *end).unwrap_or(self.ends.len())]
     }
 
-    /// Each shade with its values, in words.
+    /// Each shade with its range of values, in words.
     pub(super) fn legend(&self) -> impl Iterator<Item = (Shade, String)> {
         let last = self.shades.len() - 1;
         let meaning = move |level: usize| {

@@ -13,40 +13,40 @@ use super::paint::Paint;
 use crate::scale::Scale;
 use crate::unit::clean;
 
-/// Some lines of a series as a plot.
+/// Some lines of a series, as a plot.
 pub(super) struct Plot<'a> {
-    /// The series; it has points that can be drawn.
+    /// The series, which has points that can be drawn.
     pub(super) series: &'a Series,
     /// The indices of its lines.
     pub(super) lines: &'a [usize],
-    /// Columns for all of it.
+    /// Columns for the whole plot.
     pub(super) width: usize,
-    /// Rows of dots.
+    /// Rows for the dots.
     pub(super) height: usize,
-    /// Colors.
     pub(super) paint: &'a Paint,
 }
 
-/// Default rows of dots, and the fewest that show a form.
+/// Default number of rows for the dots.
 pub(super) const HEIGHT: usize = 12;
+/// Fewest rows for the dots that show a form.
 pub(super) const HEIGHT_MIN: usize = 4;
-/// Most lines around the dots: marks above, and below them the axis, its labels and its name.
+/// Most lines around the dots: marks above; the axis, its labels and its name below.
 pub(super) const AROUND_PLOT: usize = 4;
-/// Labels beside the dots.
+/// Most labels beside the dots.
 const LABELS: usize = 5;
 /// Symbols of lines after the first, without color.
 const SYMBOLS: [char; 5] = ['•', '×', '+', 'o', '*'];
 
-/// The symbol of a line without color; the first has braille dots.
+/// The symbol of a line without color; the first line is drawn in braille dots.
 pub(super) fn symbol(index: usize) -> char {
     index.checked_sub(1).map_or('⠒', |index| SYMBOLS[index % SYMBOLS.len()])
 }
 
-/// Fewest columns from one label of the x axis to the next.
+/// Least columns from one label of the x axis to the next.
 const LABEL_COLUMNS: usize = 14;
 
 impl Plot<'_> {
-    /// Rows of text: marks, dots, axis, labels.
+    /// The plot as lines of text: marks, dots, axis, labels.
     pub(super) fn draw(&self) -> String {
         let points = || self.series.lines.iter().flat_map(|line| &line.points);
         let x = Scale::of_positions(points().map(|point| point[0]), &self.series.x);
@@ -117,7 +117,7 @@ impl Plot<'_> {
         }
     }
 
-    /// One row of the canvas as text, each stretch of one color as a whole.
+    /// One row of the canvas as text; each stretch of one color is styled as a whole.
     fn row(&self, buffer: &Buffer, row: u16, columns: u16) -> String {
         let mut text = String::new();
         let mut run = (None, String::new());
@@ -162,7 +162,7 @@ impl Plot<'_> {
             labels += &label;
         }
         let axis: String = axis.into_iter().collect();
-        // The name of the axis is before its labels if there is room, otherwise below them.
+        // The name of the axis precedes its labels if there is room; otherwise it is below them.
         let name = clean(&self.series.x.label);
         let (before, below) =
             if name.width() <= gutter { (name, String::new()) } else { (String::new(), name) };
@@ -187,7 +187,7 @@ impl Plot<'_> {
     }
 }
 
-/// The index of the cell of `count` at this share.
+/// The index of the cell at this share of `count` cells.
 fn cell(share: f64, count: usize) -> usize {
     ((share * count as f64) as usize).min(count - 1)
 }

@@ -13,23 +13,23 @@ use crate::document::Document;
 use crate::unit::clean;
 use crate::wording;
 
-/// From this many columns on a screen has fewer lines, because fewer lines are wrapped.
+/// Columns from which a screen has fewer lines, because fewer lines are wrapped.
 const WIDE_FROM: usize = 100;
-/// Lines of a wide screen: a terminal of 80 by 25 with its prompt.
+/// Lines of a wide screen: fits a terminal of 80 by 25 with its prompt.
 const LINES_WIDE: usize = 24;
-/// Lines of a narrower one.
+/// Lines of a narrower screen.
 const LINES_NARROW: usize = 30;
-/// Lines of a headline.
+/// Most lines of a headline.
 const HEADLINE_MAX: usize = 6;
-/// Lines of each headline if there are several below each other.
+/// Most lines of each headline, if there are several.
 const HEADLINE_OF_SEVERAL_MAX: usize = 3;
 /// Most lines of listed answers.
 const ANSWERS_MAX: usize = 8;
-/// Lines of one of them.
+/// Most lines of one listed answer.
 const ANSWER_MAX: usize = 2;
-/// Lines of remarks below a table that comes first: it often says the same.
+/// Most lines of remarks below a table that comes first, because the table often says the same.
 const REMARKS_MAX: usize = 4;
-/// Rows of a table of several documents for which headlines leave room.
+/// Rows of a table of several documents that headlines leave room for.
 const ROWS_MIN: usize = 4;
 /// Lines of actions that a long table leaves room for: a heading, a command, its effect, and how many are left out.
 const ACTION_LINES_MIN: usize = 5;
@@ -40,7 +40,7 @@ const EFFECT_MAX: usize = 2;
 /// Fewest lines of a plot.
 const PLOT_MIN: usize = 8;
 
-/// Actions under one heading, each in lines.
+/// Actions under one heading, each as lines.
 struct ActionGroup {
     heading: &'static str,
     actions: Vec<Vec<String>>,
@@ -91,7 +91,7 @@ impl Page {
         let last = self.last_line(details_command, wording::cost(document).as_deref());
         let mut room = self.lines_max().saturating_sub(section(&head) + last.len());
 
-        // Rows come before all actions but the first, and the plot takes what is left.
+        // Rows take precedence over all actions but the first; the plot takes what is left.
         let table_lines = table.map_or(0, |table| self.overview_table(table, self.lines_max()).len() + 1);
         let for_actions = room.saturating_sub(table_lines).max(ACTION_LINES_MIN.min(room));
         let actions = self.actions(document, for_actions);
@@ -123,8 +123,8 @@ impl Page {
         lines.iter().enumerate().map(strong).collect()
     }
 
-    /// The headline and the answers that the overview names and the headline does not repeat; all of them where there is
-    /// neither list nor table.
+    /// The headline, and the answers that the overview names unless the headline contains them. If there is
+    /// neither list nor table, all answers are shown.
     fn head(&self, document: &Document, is_all_there_is: bool) -> Vec<String> {
         let mut lines = self.headline(document, HEADLINE_MAX);
         let named = &document.overview.answers;
@@ -143,7 +143,7 @@ impl Page {
         lines
     }
 
-    /// Answers other than plain measurements, and those that the overview names, for screens that begin with their table.
+    /// Answers other than plain measurements, and those that the overview names, for a screen that begins with its table.
     fn remarks(&self, document: &Document) -> Vec<String> {
         let remarkable = |answer: &&Answer| {
             matches!(answer.standing, Standing::Problem | Standing::Unknown)
@@ -155,7 +155,7 @@ impl Page {
 
     /// An answer below a headline; only problems and open questions have a mark there.
     fn listed(&self, answer: &Answer) -> Vec<String> {
-        // A cause belongs to the problem of the headline, which has the mark.
+        // A cause belongs to the problem in the headline, which has the mark.
         let is_unmarked = answer.standing == Standing::Good || answer.is_known_cause();
         let standing = if is_unmarked { Standing::Info } else { answer.standing };
         self.marked(standing, &wording::answer(answer), 2, ANSWER_MAX)
@@ -180,11 +180,11 @@ impl Page {
     }
 
     fn table_within(&self, table: &OverviewTable, room: usize) -> Vec<String> {
-        // One line is the blank one before it; headings without rows are left out.
+        // A blank line precedes the table; headings without rows are left out.
         if room < 3 { Vec::new() } else { self.overview_table(table, room - 1) }
     }
 
-    /// Actions that fix problems or decide open questions, each command once, in at most this many lines.
+    /// Actions that fix problems or decide open questions, in at most this many lines, each command once.
     fn actions(&self, document: &Document, lines_max: usize) -> Vec<String> {
         let mut room = ACTIONS_MAX;
         let mut known = HashSet::new();
@@ -245,12 +245,12 @@ impl Page {
         self.picture_within(&picture, lines_max)
     }
 
-    /// The command that shows the rest, and what the run cost. A command that does not fit keeps all of its words, in
-    /// lines that can be pasted, and the cost follows on a line of its own.
+    /// The command that shows the rest, and the cost of the run. A command that does not fit is broken into
+    /// lines that can be pasted, with the cost on a line of its own.
     fn last_line(&self, details_command: Option<&str>, cost: Option<&str>) -> Vec<String> {
         let command = details_command.map(clean);
         let Some(text) = wording::last_line(command.as_deref(), cost) else { return Vec::new() };
-        // Several spaces set the cost apart, which wrapping would only keep on one line.
+        // Several spaces separate the cost; wrapping would keep them only within one line.
         if text.width() <= self.text_width() {
             return vec![self.paint.faint(&text)];
         }
@@ -270,8 +270,8 @@ impl Page {
         lines
     }
 
-    /// How they differ, the speeds side by side, and a headline for each document; without a comparison the headlines and the
-    /// table that all have in common.
+    /// How the documents differ, their speeds side by side, and a headline for each. Without a comparison:
+    /// the headlines and the table that all have in common.
     fn screen_of_several(
         &self,
         group: &Group<'_>,
@@ -290,7 +290,7 @@ impl Page {
             let text = format!("{name}: {}", wording::summary(document));
             headlines.push(self.marked(standing(&document.answers), &text, 0, HEADLINE_OF_SEVERAL_MAX));
         }
-        // Beside how they differ, what each says of its own drive would be taken for the same question.
+        // The title separates these headlines from the difference, which answers another question.
         let title = comparison.map(|_| self.paint.strong(wording::EACH_BY_ITSELF));
         let difference_lines = section(&difference) + usize::from(title.is_some());
         let table_min = if tables.is_empty() && speeds.is_none() { 0 } else { 1 + 3 + ROWS_MIN };
@@ -317,12 +317,12 @@ impl Page {
     }
 }
 
-/// Lines of a section and the blank line after it.
+/// The number of lines of a section, with the blank line after it.
 fn section(lines: &[String]) -> usize {
     if lines.is_empty() { 0 } else { lines.len() + 1 }
 }
 
-/// Sections with a blank line between them.
+/// Joins sections with blank lines between them.
 fn join(sections: Vec<Vec<String>>) -> Vec<String> {
     let mut lines = Vec::new();
     for section in sections.into_iter().filter(|section| !section.is_empty()) {

@@ -1,5 +1,5 @@
-//! Tables within a width: long ones shortened, wide ones in several parts; and that of a first screen, with
-//! bars.
+//! Tables within a width: long tables are shortened, and wide ones split into parts. The first screen's table
+//! has bars.
 
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
 use likenew_core::findings::{OverviewRow, OverviewTable};
@@ -12,14 +12,15 @@ use crate::column::{Grid, Heading, is_number_column};
 use crate::unit::clean;
 use crate::wording;
 
-/// A table with more rows is evidence, not an answer: its first rows show what it contains.
+/// Most rows of a table that is shown whole: a longer table is evidence rather than an answer.
 const ROWS_MAX: usize = 24;
+/// First rows that are shown of a longer table.
 const ROWS_FIRST: usize = 8;
-/// A line below the headings and no other.
+/// The only line is below the headings.
 const STYLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─'));
-/// Before the first column of an overview.
+/// Indent of the first column of an overview.
 const INDENT: usize = 2;
-/// Between two columns.
+/// Space between two columns.
 const GAP: usize = 2;
 
 impl Page {
@@ -33,7 +34,7 @@ impl Page {
         let rows = if whole { &grid.rows[..] } else { &grid.rows[..ROWS_FIRST] };
         let mut parts = parts(&grid.headings, rows, self.width);
         if !whole {
-            // If rows are left out, more columns would answer nothing either.
+            // If rows are left out, further columns would not help either.
             parts.truncate(1);
         }
         let set: Vec<String> = parts.iter().map(|part| self.set(&grid.headings, rows, part)).collect();
@@ -47,7 +48,7 @@ impl Page {
         text
     }
 
-    /// A table under its title in at most this many lines: its first columns and rows.
+    /// A table under its title, in at most this many lines, with its first columns and rows.
     pub(super) fn cut_table(&self, title: &str, grid: &Grid, lines_max: usize) -> Vec<String> {
         let lines = |text: &str| text.lines().map(str::to_owned).collect::<Vec<_>>();
         let title = lines(&self.title(title));
@@ -57,7 +58,7 @@ impl Page {
         let rows = &grid.rows[..grid.rows.len().min(lines_max)];
         let part = &parts(&grid.headings, rows, self.width)[0];
         let columns = grid.headings.len() - part.len();
-        // Each row of a table that fits takes one line; headings take as many as they need.
+        // Each row of a table that fits takes one line; headings take as many lines as they need.
         let mut shown = rows.len();
         loop {
             let mut block = title.clone();
@@ -105,7 +106,7 @@ fn omitted_on_screen(rows: usize, columns: usize) -> String {
     }
 }
 
-/// The lines of a heading: words are put below each other as long as that makes it no wider than its longest.
+/// The lines of a heading: its words are put below each other where that makes it no wider than its longest word.
 fn heading_lines(heading: &Heading) -> Vec<String> {
     let longest = heading.text.split(' ').map(UnicodeWidthStr::width).max().unwrap_or(0);
     let mut lines: Vec<String> = Vec::new();
@@ -119,7 +120,7 @@ fn heading_lines(heading: &Heading) -> Vec<String> {
     lines
 }
 
-/// The columns of each part, so that every part fits: all that identify rows, then as many others as there is
+/// The columns of each part, so that every part fits: all that identify rows, and as many others as there is
 /// room for, at least one. The columns of a group stay together if they fit.
 fn parts(headings: &[Heading], rows: &[Vec<String>], width: usize) -> Vec<Vec<usize>> {
     let wide =
@@ -153,7 +154,7 @@ fn column_width(headings: &[Heading], rows: &[Vec<String>], column: usize) -> us
     let lines = heading_lines(&headings[column]);
     cells.chain(lines.iter().map(|line| line.width())).max().unwrap_or(0) + GAP
 }
-/// Lengths of bars, tried until the table fits; without a bar only the share is shown.
+/// Lengths of bars, tried until the table fits; with length 0 only the share is shown.
 const BARS: [usize; 4] = [20, 12, 8, 0];
 /// Fewest characters of a column of words.
 const WORDS_MIN: usize = 12;
@@ -173,7 +174,7 @@ struct Layout {
 struct Bar {
     /// Cells of a full bar; 0 if there is only room for the share.
     length: usize,
-    /// Columns of the widest share.
+    /// The width of the widest share, in columns.
     share: usize,
 }
 
@@ -184,7 +185,7 @@ struct Column {
 }
 
 impl Page {
-    /// The table in at most this many lines, without its last rows if there are too many.
+    /// The table in at most this many lines; its last rows are left out if there are too many.
     pub(super) fn overview_table(&self, table: &OverviewTable, lines_max: usize) -> Vec<String> {
         let layout = Layout::new(table, self.width);
         let mut lines = vec![self.paint.faint(&layout.headings(table))];
@@ -263,7 +264,7 @@ impl Layout {
                 _ => break,
             }
         }
-        // If even that is too wide, columns from the right are left to the details.
+        // If the table is still too wide, its last columns are left to the details.
         while total(&columns, bar) > width && columns.len() > 1 {
             columns.pop();
         }
@@ -290,7 +291,7 @@ impl Layout {
     }
 }
 
-/// Columns of characters that a table takes.
+/// The columns of characters that a table takes.
 fn total(columns: &[Column], bar: Option<Bar>) -> usize {
     let gaps = columns.len().saturating_sub(1) * GAP;
     let bar = bar.map_or(0, |bar| GAP + bar.length + usize::from(bar.length > 0) + bar.share);

@@ -1,4 +1,4 @@
-//! Whole pages of text.
+//! Tests whole pages of text.
 
 use likenew_core::findings::{Action, Answer, Axis, Line, Loss, Mark, OverviewTable, Series, Shape};
 use proptest::prelude::*;
@@ -248,7 +248,7 @@ fn two_documents_at_40_columns() {
     ");
 }
 
-/// A part of a command that a shell must not break; a terminal wraps it.
+/// A word of a command that a shell must keep whole; a terminal may wrap it.
 fn is_one_word(line: &str) -> bool {
     let line = line.trim().trim_end_matches(" \\");
     line.starts_with('\'') || !line.contains(' ')

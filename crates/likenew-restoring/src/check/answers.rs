@@ -1,4 +1,4 @@
-//! The result of the diagnosis: the headline, its cause, open symptoms, and the first screen.
+//! Turns a diagnosis into answers: the headline, causes, open symptoms, and what the first screen shows.
 
 use likenew_core::drive;
 use likenew_core::facts::DriveKind;
@@ -21,15 +21,16 @@ use super::check_options::{CatalogMatch, CheckOptions, PeersOption};
 use super::results::PauseLatencies;
 use super::wording::{self, Explained, Magnitude, PlaceInClass, Shortfall, Source, Speed, Speeds, Subject};
 
-/// Most pieces of evidence for a cause that its answer lists, and against it; the table has all.
+/// Most pieces of evidence for a cause that its answer lists; the table has all.
 const EVIDENCE_MAX: usize = 4;
+/// The same for evidence against the cause.
 const AGAINST_MAX: usize = 2;
 /// Weight of evidence in bits below which only the table lists it. Chosen: 1.5 bits are odds of 3 to 1.
 const EVIDENCE_BITS_MIN: f64 = 1.5;
-/// Standard deviation of a logarithm from which answers mention that checks vary (chosen: a tenth).
+/// Standard deviation of a metric's logarithm between checks, from which answers mention that checks vary (chosen: a tenth).
 const VARIATION_MIN: f64 = 0.1;
-/// Beside a problem with a known cause, the first screen lists another symptom only if one of its causes is
-/// at least this likely (chosen: more likely than not).
+/// Probability of its likeliest cause from which the first screen lists another symptom beside a problem with
+/// a known cause (chosen: more likely than not).
 const LISTED_CHANCE_MIN: f64 = 0.5;
 const DAY_S: u64 = 86_400;
 
@@ -38,7 +39,7 @@ pub(super) struct Answers<'a> {
     pub(super) case: &'a Case<'a>,
     pub(super) diagnosis: &'a Diagnosis,
     pub(super) options: &'a CheckOptions,
-    /// What is known of drives like it.
+    /// What is known of similar drives.
     pub(super) kin: &'a Kin,
     /// Whether the user gave rated speeds.
     pub(super) has_given_speeds: bool,
@@ -51,7 +52,7 @@ pub(super) struct Answers<'a> {
     pub(super) pauses: Option<PauseLatencies>,
 }
 
-/// Causes that do harm: neither by design, nor a sleep in pauses that only costs the first read after them.
+/// Causes that do harm: not those by design, nor normal power saving, which only slows the first read after a pause.
 pub(crate) fn harmful_causes(diagnosis: &Diagnosis) -> impl Iterator<Item = &FoundCause> {
     let is_harmful = |found_cause: &&FoundCause| {
         found_cause.cause.kind != CauseKind::ByDesign && !is_normal_sleep(found_cause)
@@ -59,12 +60,11 @@ pub(crate) fn harmful_causes(diagnosis: &Diagnosis) -> impl Iterator<Item = &Fou
     diagnosis.causes.iter().filter(is_harmful)
 }
 
-/// Whether a cause is power saving that shows in nothing but reads after pauses: every drive that sleeps does that.
+/// Whether a cause is power saving that shows only in reads after pauses, as on every drive that sleeps.
 fn is_normal_sleep(found_cause: &FoundCause) -> bool {
     found_cause.cause.name == POWER_SAVING && found_cause.explains[..] == [Symptom::SlowAfterIdle]
 }
 
-/// The cause that is no problem by itself.
 const POWER_SAVING: &str = "power_saving";
 
 /// The first action for the first cause that does harm.
@@ -72,9 +72,9 @@ pub(super) fn first_fix(diagnosis: &Diagnosis) -> Option<&str> {
     harmful_causes(diagnosis).flat_map(|cause| &cause.actions).next().map(|action| action.why.as_str())
 }
 
-/// The problems that a check found, each with a name that is the same as long as the problem is, and its sentence without a full
-/// stop. Metrics below a reference are not among them, beyond the headline: of two slow metrics now one, now the other is the
-/// headline, and the table of metrics says how each changed.
+/// The problems that a check found: a name that stays the same from check to check, and a sentence without
+/// its full stop. Of the slow metrics only the headline counts: which of them is the headline varies between
+/// checks, and the table of metrics shows each change.
 pub fn problems(answers: &[Answer]) -> impl Iterator<Item = (String, &str)> {
     let is_metric =
         |answer: &&Answer| Metric::ALL.into_iter().any(|metric| answer.id == Symptom::Below(metric).name());
@@ -82,7 +82,7 @@ pub fn problems(answers: &[Answer]) -> impl Iterator<Item = (String, &str)> {
     problems.filter(move |answer| !is_metric(answer)).map(|answer| {
         let name = match &*answer.id {
             wording::SLOW => format!("{}: {}", answer.id, answer.question),
-            // Another drive below the same target that fails is another problem.
+            // Each failing drive below the target is a problem of its own.
             HEALTH => format!("{}: {}", answer.id, answer.answer),
             id => id.to_owned(),
         };
@@ -128,8 +128,8 @@ impl Answers<'_> {
         Metric::ALL.into_iter().filter_map(|metric| self.shortfall(metric))
     }
 
-    /// A symptom's metric, if it is below a reference other than the link: the link's speed is a limit, not a
-    /// promise.
+    /// The metric of a symptom, if it is below a reference other than the link, whose speed is a limit and
+    /// not a promise.
     fn missed(&self, symptom: Symptom) -> Option<Shortfall> {
         let Symptom::Below(metric) = symptom else { return None };
         self.shortfall(metric).filter(|shortfall| shortfall.reference.origin != Origin::Link)
@@ -137,19 +137,19 @@ impl Answers<'_> {
 
     /// The problems: symptoms of causes that are not by design, and open symptoms below a reference.
     fn problems(&self) -> Vec<Symptom> {
-        // By cause, whose first symptom is its most typical one.
+        // Symptoms come by cause, the most typical symptom of each first.
         let explained = harmful_causes(self.diagnosis)
             .flat_map(|cause| cause.cause.symptoms().filter(|symptom| cause.explains.contains(symptom)));
         let open = self.diagnosis.open.iter().map(|open| open.symptom);
         explained.chain(open.filter(|symptom| self.missed(*symptom).is_some())).collect()
     }
 
-    /// Of the metrics that are a problem, the one that fell farthest.
+    /// The metric that fell farthest, among those that are a problem.
     pub(super) fn worst_shortfall(&self) -> Option<Shortfall> {
         self.worst_of(self.problems())
     }
 
-    /// The one that certainly fell farthest.
+    /// The metric that certainly fell farthest: its share of the reference has the lowest upper end.
     fn worst_of(&self, symptoms: Vec<Symptom>) -> Option<Shortfall> {
         let below = symptoms.into_iter().filter_map(|symptom| match symptom {
             Symptom::Below(metric) => self.shortfall(metric),
@@ -207,7 +207,7 @@ impl Answers<'_> {
 
     fn headline_without_problem(&self) -> (String, Answer) {
         let speeds = self.speeds();
-        // Failed I/Os head every report by themselves.
+        // Failed I/Os have an answer that heads every report.
         let open: Vec<Symptom> =
             self.oddities().map(|open| open.symptom).filter(|symptom| *symptom != Symptom::Errors).collect();
         let made_so = self.diagnosis.causes.iter().filter(|cause| !is_normal_sleep(cause));
@@ -233,7 +233,7 @@ impl Answers<'_> {
                 None => wording::symptom_is_by_design(*first),
             };
         }
-        // Failed I/Os and a drive that sleeps in pauses are answers of their own.
+        // Failed I/Os and normal power saving have answers of their own.
         if self.is_compared_with_a_drive() {
             return self.healthy(speeds);
         }
@@ -279,15 +279,15 @@ impl Answers<'_> {
         [Metric::SequentialRead, Metric::SequentialWrite].into_iter().filter_map(place_of).collect()
     }
 
-    /// Whether a reference other than a link or a model of its model shows that nothing is slow.
+    /// Whether a metric has a reference that speaks for this drive: no link, no class, no simulated model.
     fn is_compared_with_a_drive(&self) -> bool {
         self.compared()
             .map(|compared| compared.reference.origin)
             .any(|origin| origin.is_of_this_drive() && origin != Origin::SimulatedModel)
     }
 
-    /// The metric farthest below its reference, if one is below what counts as equal to it. One that is too uncertain to be
-    /// compared says nothing.
+    /// The metric farthest below its reference, unless all count as equal to theirs. Metrics too uncertain to
+    /// compare are left out.
     fn least_below(&self) -> Option<Shortfall> {
         let below = self.compared().filter(|compared| {
             compared.reference.origin.is_of_this_drive()
@@ -297,7 +297,7 @@ impl Answers<'_> {
         below.min_by(|one, other| one.share.value.total_cmp(&other.share.value))
     }
 
-    /// A simulated drive is new in every run, so no check of it is a baseline.
+    /// Adds actions that give the check a reference. A simulated drive is new in every run, so no check of it is a baseline.
     fn with_ways_to_compare(&self, answer: Answer) -> Answer {
         let Some(site) = &self.case.site else { return answer };
         let command = if self.options.from_outputs {
@@ -329,7 +329,7 @@ impl Answers<'_> {
         Speeds { read: speed_of(Metric::SequentialRead), write: speed_of(Metric::SequentialWrite) }
     }
 
-    /// Adds the limits of the check.
+    /// Adds what limits the result: old data, writes that were not tested, a virtual disk.
     fn with_limits(&self, answer: Answer) -> Answer {
         let answer = match (self.old, self.case.measurements.new_over_old_data) {
             (Some(Ok(old_files)), Some(ratio)) => {
@@ -360,7 +360,7 @@ impl Answers<'_> {
         }
     }
 
-    /// A cause that is present and costs no speed. One that endangers nothing is worth a setting, never the data.
+    /// A cause that is present and costs no speed. Unless it is a problem, no action that loses all data is advised.
     fn latent(&self, found_cause: &FoundCause) -> Answer {
         let mut answer = match self.written_before_any_effect(found_cause) {
             Some(bytes) => wording::latent_for_writes(found_cause, bytes),
@@ -373,8 +373,8 @@ impl Answers<'_> {
         answer
     }
 
-    /// Bytes that were written at one speed, if a cause slows sustained writes: a cache before the flash takes that many as fast
-    /// as ever, however slow the flash behind it is.
+    /// Bytes that were written at a steady speed, if the cause slows sustained writes. A cache may have taken
+    /// them all, however slow the flash behind it is.
     fn written_before_any_effect(&self, found_cause: &FoundCause) -> Option<u64> {
         let slows_writes =
             found_cause.cause.symptoms().any(|symptom| symptom == Symptom::Below(Metric::SustainedWrite));
@@ -382,7 +382,7 @@ impl Answers<'_> {
         (slows_writes && !found_cause.is_problem()).then_some(bytes as u64)
     }
 
-    /// The causes. Those of the headline are not named after their symptom again.
+    /// Answers about the causes. A cause of the headline's symptom does not name that symptom again.
     fn causes(&self, worst: Option<Shortfall>) -> Vec<Answer> {
         let headline = match worst {
             Some(worst) => Some(Symptom::Below(worst.metric)),
@@ -440,19 +440,19 @@ impl Answers<'_> {
         let missing = self.deciding(&found_cause.missing_evidence).take(AGAINST_MAX);
         let target = self.case.site.map_or("", |site| site.target);
         answer.caveats.extend(missing.map(|evidence| wording::to_confirm(&evidence.action, target)));
-        // Nothing has to be done about it, so only commands are of use.
+        // Normal power saving needs no fix, so only actions with a command are listed.
         let is_of_use = |action: &&Action| !is_sleep || action.command.is_some();
         answer.actions.extend(found_cause.actions.iter().filter(is_of_use).cloned());
         answer
     }
 
-    /// Commands that would decide more; after a thorough check none of the same.
+    /// Missing evidence whose command would decide more; after a thorough check, another one is left out.
     fn deciding<'m>(&self, missing: &'m [MissingEvidence]) -> impl Iterator<Item = &'m MissingEvidence> {
         let is_thorough = self.options.thorough;
         missing.iter().filter(move |evidence| !(is_thorough && evidence.action.id == "check_thorough"))
     }
 
-    /// A metric below its reference is a problem whatever causes it. Another odd symptom may be by design.
+    /// Answers about an open symptom. Below a reference it is a problem whatever its cause; otherwise it may be by design.
     fn open(&self, open: &OpenSymptom, worst: Option<Shortfall>) -> Vec<Answer> {
         let rivals: Vec<(&'static str, f64)> =
             open.rivals.iter().map(|(cause, chance)| (cause.title, *chance)).collect();
@@ -474,10 +474,9 @@ impl Answers<'_> {
         answers
     }
 
-    /// Open symptoms without a metric below its reference. A link's speed is only a limit, so a metric far
-    /// below it counts as one of these.
+    /// Open symptoms other than a metric below its reference.
     fn oddities(&self) -> impl Iterator<Item = &OpenSymptom> {
-        // Spans are compared with those of a new drive; without one, designs differ too much.
+        // Designs differ too much in reads over a wide span to judge them without a new drive's.
         let is_comparable =
             move |symptom: Symptom| symptom != Symptom::SlowOverWideSpan || !self.case.normal.is_empty();
         self.diagnosis
@@ -486,7 +485,7 @@ impl Answers<'_> {
             .filter(move |open| !matches!(open.symptom, Symptom::Below(_)) && is_comparable(open.symptom))
     }
 
-    /// Those of them for the first screen: beside a problem with a known cause, only those with a likely
+    /// Odd symptoms for the first screen: beside a problem with a known cause, only those with a likely
     /// cause.
     fn listed_oddities(&self) -> impl Iterator<Item = &OpenSymptom> {
         let is_explained = harmful_causes(self.diagnosis).next().is_some();
@@ -510,7 +509,7 @@ impl Answers<'_> {
         Some(answer)
     }
 
-    /// Where on a hard disk sequential I/O was measured. Where the files of a folder lie is unknown.
+    /// Says where on a hard disk sequential I/O was measured, unless in a folder, whose files may lie anywhere.
     fn places_of_disk(&self) -> Option<Answer> {
         let is_folder = self.case.site.as_ref().is_none_or(|site| site.kind == drive::TargetKind::Folder);
         let is_written = self.case.measurements.metric(Metric::SequentialWrite).is_some();
@@ -524,7 +523,7 @@ impl Answers<'_> {
                 sources.push(source);
             }
         }
-        // What its class reaches is said also of a drive that is not slower than all of its class.
+        // Without a closer reference, the class is named even if this drive is not slower than all of it.
         let usual = self
             .kin
             .usual
@@ -540,7 +539,7 @@ impl Answers<'_> {
         let baselines = self.compared().filter(|compared| compared.reference.origin == Origin::Baseline);
         let variation = baselines.map(|baseline| baseline.reference.repeatability).max_by(f64::total_cmp);
         Some(match variation.filter(|variation| *variation >= VARIATION_MIN) {
-            // Between two checks, each of which varies by this much.
+            // The ratio of two checks scatters more than each of them.
             Some(variation) => {
                 answer.caveat(wording::checks_vary((variation * std::f64::consts::SQRT_2).exp()))
             }
@@ -548,7 +547,7 @@ impl Answers<'_> {
         })
     }
 
-    /// Where it is among other drives of its model, the slowest metric first.
+    /// Where this drive stands among others of its model, the slowest metric first.
     fn peers(&self) -> Option<Answer> {
         let place_of = |peers: &PeersOption| {
             let measured = self.case.measurements.metric(peers.metric)?;
@@ -559,16 +558,16 @@ impl Answers<'_> {
         wording::peers(&places)
     }
 
-    /// A known fault of its firmware that endangers no data; one that does is a cause.
+    /// A known firmware fault that endangers no data; a fault that does is a cause.
     fn known_fault(&self) -> Option<Answer> {
-        // Of outputs every remark is listed anyway.
+        // A check of other programs' outputs lists every remark anyway.
         let fault = self.kin.fault.as_ref().filter(|_| !self.options.from_outputs);
         let (fault, text) = fault.filter(|(fault, _)| !fault.data_at_risk)?;
         Some(Answer::info(wording::FIRMWARE, "Firmware", text.clone()).action(update_firmware(fault)))
     }
 
-    /// Settings that can bring about what was measured, and unusual ones that slow down a metric without a reference, which cannot
-    /// show as slow. Of outputs every remark is listed anyway.
+    /// Settings that can cause a symptom, and unusual ones that slow a metric without a reference, which no
+    /// symptom can show. A check of other programs' outputs lists every remark anyway.
     fn settings(&self) -> Vec<Answer> {
         let Some(facts) = self.case.facts.filter(|_| !self.options.from_outputs) else { return Vec::new() };
         let symptoms = self.case.symptoms();
@@ -584,13 +583,13 @@ impl Answers<'_> {
         })
     }
 
-    /// What a cloud volume of this size is limited to by its type, which no system reports.
+    /// Limits of the types that a cloud volume of this size may be, because no system reports its type.
     fn volume_limits(&self) -> Option<Answer> {
         let limits = &self.kin.volumes;
         (!limits.is_empty()).then(|| wording::volume_limits(limits))
     }
 
-    /// The types of volumes that are limited to what was measured.
+    /// Types of cloud volumes whose limits match the highest measured rates.
     fn held_by(&self) -> Vec<&'static str> {
         let most = |metrics: [Metric; 2]| {
             let value_of = |metric| Some(self.case.measurements.metric(metric)?.value);
@@ -638,14 +637,14 @@ impl Answers<'_> {
         listed.push(wording::CAUSE_UNDECIDED.to_owned());
         let oddities: Vec<String> =
             self.listed_oddities().map(|open| open.symptom.name().to_owned()).collect();
-        // If the headline names them, each gets a line with its likely causes.
+        // Odd symptoms in the headline get a line each, with their likely causes.
         let is_headline = self.problems().is_empty();
         if oddities.len() > 1 && !is_headline {
             listed.push(wording::WORTH_A_LOOK.to_owned());
         } else {
             listed.extend(oddities);
         }
-        // The headline names the first.
+        // The headline already names the first latent problem.
         let latent = self.diagnosis.latent.iter().filter(|latent| latent.is_problem()).skip(1);
         listed.extend(latent.map(wording::cause_id));
         listed.push(wording::COMPARED_WITH.to_owned());
@@ -677,7 +676,7 @@ impl Answers<'_> {
             [only] => Some(only.heading()),
             _ => Some(wording::MIXED_REFERENCES),
         };
-        // Beside what this drive should reach, what others reach is one more column to read.
+        // A reference of this drive makes the column of its class superfluous.
         let shows_usual =
             !self.kin.usual.is_empty() && !origins.iter().any(|origin| origin.is_of_this_drive());
         let usual_heading = shows_usual.then_some(Origin::Class.heading());
@@ -714,7 +713,7 @@ fn day(date: &str) -> &str {
     date.get(..10).unwrap_or(date)
 }
 
-/// Whether it is wide and includes "as fast as the reference".
+/// Whether a share is too uncertain to compare: its interval is wide and includes 1.
 fn is_open_comparison(share: Measured) -> bool {
     wording::is_wide(share) && share.low < 1.0 && share.high > 1.0
 }

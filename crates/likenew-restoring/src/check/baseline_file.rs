@@ -1,4 +1,4 @@
-//! A baseline that travels: what one drive did in a check, as a small file without serial numbers, for other drives of its model.
+//! Baseline files: what one drive did in a check, without its serial number, as a reference for other drives of its model.
 
 use std::collections::BTreeMap;
 
@@ -22,15 +22,15 @@ use super::{CheckOptions, ReferenceOption};
 pub struct DriveModel {
     /// As the drive reports it.
     pub model: String,
-    /// Of the whole drive.
+    /// Capacity of the whole drive.
     pub capacity_bytes: u64,
-    /// What small writes went through, if not to the drive itself.
+    /// The file system that small writes went through; `None` if they went to the drive itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file_system: Option<String>,
 }
 
 impl DriveModel {
-    /// Of the one real drive below, where its own speed shows through.
+    /// The model of the one real drive below the target; `None` if something hides that drive's own speed.
     pub fn of_facts(facts: &Facts) -> Option<Self> {
         let identity = &facts.plain_drive()?.identity;
         Some(Self {
@@ -40,10 +40,10 @@ impl DriveModel {
         })
     }
 
-    /// Whether a drive is of this model; gives that drive.
+    /// Returns the given drive if it is of this model.
     ///
     /// # Errors
-    /// A sentence that says that it is another, or not known.
+    /// A sentence that says that its model is another one, or not known.
     pub fn check<'a>(&self, drive: Option<&'a Self>) -> Result<&'a Self, String> {
         let drive = drive.ok_or_else(error::no_model_to_compare)?;
         if drive.model == self.model && drive.capacity_bytes == self.capacity_bytes {
@@ -52,7 +52,7 @@ impl DriveModel {
         Err(error::other_model((&self.model, self.capacity_bytes), (&drive.model, drive.capacity_bytes)))
     }
 
-    /// Of a drive that was checked.
+    /// The model of the drive that a check measured.
     fn of_evidence(evidence: &Evidence) -> Option<Self> {
         let identity = &evidence.identity;
         match (identity.kind, &identity.model) {
@@ -68,13 +68,13 @@ impl DriveModel {
     }
 }
 
-/// What a drive did in a check.
+/// What one drive did in a check, as its file holds it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BaselineFile {
-    /// Which drive.
+    /// The drive's model.
     pub drive: DriveModel,
-    /// When, as `2026-11-29`.
+    /// Date of the check, as `2026-11-29`.
     pub checked: String,
     /// Most bytes that the check was allowed to write.
     #[serde(with = "size_text")]
@@ -83,14 +83,14 @@ pub struct BaselineFile {
     metrics: BTreeMap<Metric, f64>,
 }
 
-/// To four digits: no check repeats more exactly.
+/// Rounds to four digits, because no check repeats more exactly.
 fn rounded(per_s: f64) -> f64 {
     format!("{per_s:.3e}").parse().expect("a number is read as it was written")
 }
 
 impl BaselineFile {
-    /// From a finished check, `started_at` this time. Reads count only where they met data: a blank address is answered without
-    /// the medium.
+    /// From a finished check that began at `started_at`. Reads count only if they met data, because a drive
+    /// answers for blank addresses without its medium.
     ///
     /// # Errors
     /// A sentence that says why this check is no baseline.
@@ -119,12 +119,12 @@ impl BaselineFile {
         })
     }
 
-    /// Whether a text is meant to be one; otherwise it may be the file of a simulated drive.
+    /// Whether a text is a baseline file, and not the file of a simulated drive.
     pub fn is_one(text: &str) -> bool {
         text.parse::<toml::Table>().is_ok_and(|table| table.contains_key("metrics"))
     }
 
-    /// Reads one.
+    /// Reads a baseline file.
     ///
     /// # Errors
     /// A sentence with the line and the key that is wrong.
@@ -146,10 +146,10 @@ impl BaselineFile {
         format!("{}{body}", wording::BASELINE_FILE_HEAD)
     }
 
-    /// For the check of another drive: metrics that both measure alike. Small writes through a file system are other writes.
+    /// References for another drive's check, without what it measures differently, such as small writes to another file system.
     ///
     /// # Errors
-    /// A sentence that says that it is no drive of this model.
+    /// A sentence that says that the other drive is not of this model.
     pub fn references_for(
         &self,
         drive: Option<&DriveModel>,

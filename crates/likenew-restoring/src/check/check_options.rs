@@ -31,10 +31,10 @@ pub struct CheckOptions {
     /// Date of the check of another drive of the model, if it is compared with one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub other_drive_date: Option<String>,
-    /// Whether the drive is on another machine, of which only the outputs of programs are there.
+    /// Whether the drive is on another machine, known only by outputs of programs.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub from_outputs: bool,
-    /// What was measured there.
+    /// Metrics that programs on that machine measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub measured: Vec<MeasuredOption>,
     /// What other drives of the model reach.
@@ -90,7 +90,7 @@ pub struct PeersOption {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct IndicatorOption {
-    /// Which.
+    /// Which indicator.
     pub indicator: Indicator,
     /// Its normal value.
     pub value: f64,
@@ -118,16 +118,16 @@ fn is_zero(value: &f64) -> bool {
 impl CheckOptions {
     /// Default limit of bytes written.
     pub const BYTES: u64 = 2 << 30;
-    /// The same of a thorough check.
+    /// Default limit of bytes written by a thorough check.
     pub const BYTES_THOROUGH: u64 = 64 << 30;
-    /// One part in this many of the bytes allowed is the area for sequential writes; the rest is for writing
-    /// parts of it again.
+    /// Sequential writes get one in so many of the allowed bytes; the rest is for writing parts of the area
+    /// again.
     pub const PARTS: u64 = 4;
-    /// A smaller area shows nothing.
+    /// Smallest area that shows anything, in bytes.
     pub const AREA_LEAST: u64 = 32 << 20;
-    /// With fewer bytes allowed, nothing can be written that shows anything.
+    /// Fewest allowed bytes with which writes show anything.
     pub const BYTES_LEAST: u64 = Self::AREA_LEAST * Self::PARTS;
-    /// A smaller read-only target shows nothing, because its regions would overlap.
+    /// Smallest read-only target that shows anything, in bytes, because regions of a smaller one would overlap.
     pub const READABLE_LEAST: u64 = 16 << 20;
     /// The area is a multiple of this.
     pub const AREA_STEP: u64 = 4 << 20;
@@ -175,7 +175,7 @@ impl CheckOptions {
         self.bytes.unwrap_or(if self.thorough { Self::BYTES_THOROUGH } else { Self::BYTES })
     }
 
-    /// The bytes on which this metric depends: with fewer written, sustained writes are a different test.
+    /// The limit of bytes that this metric depends on: sustained writes are a different test with fewer bytes.
     pub fn bytes_of(&self, metric: Metric) -> Option<u64> {
         (metric == Metric::SustainedWrite).then(|| self.budget())
     }
@@ -186,7 +186,7 @@ impl CheckOptions {
         area - area % Self::AREA_STEP
     }
 
-    /// The same on the open drive; in a folder, the size of the temporary files made for it.
+    /// Bytes to write sequentially on the open drive; in a folder, the size of its temporary files.
     pub(super) fn area_of(&self, evidence: &Evidence) -> u64 {
         let capacity = evidence.geometry.capacity;
         match evidence.identity.kind {
@@ -198,7 +198,7 @@ impl CheckOptions {
         }
     }
 
-    /// Why this area shows nothing, if it does not.
+    /// Why writes are not tested, if they are not.
     pub(super) fn obstacle(&self, evidence: &Evidence) -> Option<String> {
         let area = self.area_of(evidence);
         if !evidence.geometry.writable {

@@ -22,32 +22,32 @@ use super::check_options::{CheckOptions, ReferenceOption};
 use super::results::{CheckResults, cliff_in, sound};
 use super::wording::{is_wide, workload_names as names};
 
-/// Regions of the map.
+/// Number of evenly spaced regions whose reads show the speed along the drive.
 pub(super) const PLACES: usize = 24;
 const PLACE_BYTES: u64 = 8 << 20;
-/// Time limit of one region. Chosen: 24 of them take 10 s, and a drive is at full speed after a tenth of it.
+/// Time limit of one region. Chosen: 24 of them take 10 s, and a drive is at full speed after a tenth of the limit.
 const PLACE_TIME: Nanos = Nanos::from_millis(400);
-/// How many of the slowest regions are read again, and as many of what was written.
+/// How many of the slowest regions are read again, and how many regions of new data are read.
 const REPEATS: usize = 4;
-/// Block and queue depth of sequential I/O.
+/// Bytes of a sequential I/O; its queue depth is `DEPTH`.
 const BLOCK: u32 = 512 << 10;
 const DEPTH: u32 = 4;
-/// Small I/Os: bytes and number.
+/// Bytes of a small I/O; a workload has `SMALLS` of them.
 const SMALL: u32 = 4096;
 const SMALLS: u64 = 1024;
-/// Their time limit. Chosen: slow drives finish some hundreds of them.
+/// Time limit of small I/Os. Chosen: slow drives finish some hundreds of them.
 const SMALL_TIME: Nanos = Nanos::from_millis(1500);
 const SMALL_SAMPLES: u32 = 4096;
 /// Time after which no step starts, unless the check is thorough. Chosen: a minute with the last step, which
 /// may take some seconds; the most important steps come first.
 const TIME: Nanos = Nanos::from_secs(46);
-/// The same for what decides where no reference does. Chosen: half a minute more, for drives that are slow.
+/// The same limit for writing again if writes have no reference. Chosen: half a minute more, for drives that are slow.
 const TIME_DECIDING: Nanos = Nanos::from_secs(75);
 /// Idle time before everything else, in which I/O of other programs is counted. Chosen: two seconds show
 /// regular I/O.
 const QUIET_TIME: Nanos = Nanos::from_secs(2);
 
-/// Fewer pieces of old files show nothing.
+/// Fewest pieces of old files that show anything.
 const OLD_PIECES_LEAST: usize = 3;
 
 const DEEP: u32 = 32;
@@ -55,17 +55,17 @@ const DEEP: u32 = 32;
 const DEEP_TIME: Nanos = Nanos::from_secs(4);
 /// Small reads close together stay within this many bytes.
 const NEAR_BYTES: u64 = 8 << 20;
-/// Number of reads with pauses before them: drives and links fall asleep within some tens of milliseconds.
+/// Number of reads that follow a pause: drives and links fall asleep within some tens of milliseconds.
 const PAUSED_READS_COUNT: u64 = 24;
-/// Rate of those reads, in IOPS. Chosen: pauses of 83 ms are longer than that.
+/// Rate of reads with pauses, in IOPS. Chosen: pauses of 83 ms are longer than that.
 const PAUSED_PER_S: f64 = 12.0;
-/// Time limit of those reads. Chosen: 24 reads at 12 IOPS take 2 s.
+/// Time limit of reads with pauses. Chosen: 24 reads at 12 IOPS take 2 s.
 const PAUSED_TIME: Nanos = Nanos::from_secs(3);
 /// Time of sequential reads that warm the drive up. Chosen: what a quick check can afford.
 const LOAD_TIME: Nanos = Nanos::from_secs(6);
 /// The same in a thorough check. Chosen: drives throttle after a minute or two of load.
 const LOAD_TIME_THOROUGH: Nanos = Nanos::from_secs(120);
-/// Idle time in which it cools. Chosen: what a quick check can afford.
+/// Idle time in which the drive cools. Chosen: what a quick check can afford.
 const COOL_TIME: Nanos = Nanos::from_secs(4);
 /// The same in a thorough check. Chosen: as long as the load.
 const COOL_TIME_THOROUGH: Nanos = Nanos::from_secs(120);
@@ -89,62 +89,63 @@ const WINDOWS: u64 = 128;
 const PART: u64 = 4;
 /// Time limit of sequential writes. Chosen: a quick check on a slow drive.
 const WRITE_TIME: Nanos = Nanos::from_secs(7);
-/// How often they continue for as long again. Chosen: half a minute more; a used drive at 10 MB/s has written 350 MB by then.
+/// How often sequential writes continue for as long. Chosen: half a minute more; at 10 MB/s a used drive has then written 350 MB.
 const CONTINUATIONS_MAX: usize = 4;
-/// The same for a thorough check. Chosen: fills a large pseudo-SLC cache.
+/// Time limit of sequential writes in a thorough check. Chosen: fills a large pseudo-SLC cache.
 const WRITE_TIME_THOROUGH: Nanos = Nanos::from_secs(600);
-/// Distance of the reads that search for written data elsewhere, as a share of its length; and the most
-/// reads, beyond which it is not searched for. Chosen: just below 1, so that no gap is left.
+/// Step of the reads that search for written data elsewhere, as a share of its length. Chosen: just below 1
+/// leaves no gap.
 const ELSEWHERE_SHARE: f64 = 0.9;
+/// Most reads of that search; nothing is searched if it would need more.
 const ELSEWHERE_MAX: u64 = 1 << 14;
-/// Time limit of those reads. Chosen: what a quick check can afford.
+/// Time limit of that search. Chosen: what a quick check can afford.
 const ELSEWHERE_TIME: Nanos = Nanos::from_secs(3);
-/// Of each shift there are fewer small writes, since there are several shifts.
+/// Small writes at each shift; fewer than `SMALLS`, because there are several shifts.
 const SHIFTED_WRITES_COUNT: u64 = 96;
 /// Time limit of the writes of one shift. Chosen: nine of them take 4.5 s.
 const SHIFTED_TIME: Nanos = Nanos::from_millis(500);
-/// Writes of one shift on a hard disk, which seeks for each: nine times as many and their flushes have to
-/// fit.
+/// Small writes at each shift on a hard disk, which seeks for each write. A check has to fit nine times as
+/// many, with flushes.
 const SHIFTED_OF_ARM: u64 = 40;
 
 /// Durable writes: of one program, and of several in a group commit.
 const COMMIT_TESTS: [CommitTest; 2] = [commit_test(1), commit_test(commits::WRITERS)];
-/// Commits of each at most. Chosen: enough for their p99.9.
+/// Most commits of each test. Chosen: enough for their p99.9.
 const COMMITS: u64 = 1024;
-/// Time limit of each. Chosen: what a quick check can afford; a disk makes some 100 commits in it.
+/// Time limit of each test. Chosen: what a quick check can afford; a disk makes some 100 commits in it.
 const DURABLE_TIME: Nanos = Nanos::from_millis(1500);
-/// Fewer bytes for each show nothing.
+/// Fewest bytes of each test that show anything.
 const DURABLE_BYTES_LEAST: u64 = 512 << 10;
 
 const fn commit_test(writers: u32) -> CommitTest {
     CommitTest { by: CommitBy::Fdatasync, writers, block: commits::BLOCK }
 }
 
-/// Bytes that may still be written after all else.
+/// Bytes of the budget that are left for durable writes.
 fn durable_bytes(options: &CheckOptions, evidence: &Evidence) -> u64 {
     let area = options.area_of(evidence);
     let small =
         (SMALLS + shifts(evidence.geometry.block).count() as u64 * SHIFTED_WRITES_COUNT) * u64::from(SMALL);
-    // Sequential writes of the area, of most of it after a rest, three times of a part, and all of it at half the rate.
+    // Sequential writes cover the area, most of it again after a rest, a part three times, and all of it at half the rate.
     options.budget().saturating_sub(area / PART * 15 + small)
 }
 
-/// A check on its way.
+/// A check in progress.
 pub(super) struct Experiment<'a, 's> {
     options: &'s CheckOptions,
     steps: &'s mut Steps<'a>,
-    /// What was done before it.
+    /// Where the check begins among the steps of the run.
     before: Place,
-    /// Whether it comes before a repair or after one.
+    /// Whether the check belongs to a repair.
     is_of_repair: bool,
-    /// The time of writes that continue, which take none from what follows.
+    /// Time of continued writes, which does not count toward the time limit.
     continued_ns: u64,
-    /// No step starts after it, unless the check is thorough.
+    /// Time after which no step starts, unless the check is thorough.
     time: Nanos,
     results: CheckResults<'a>,
 }
 
-/// Why no more of a check is done.
+/// Why a check stops.
 enum Halt {
     Ended(Ended),
     TimeIsUp,
@@ -156,7 +157,7 @@ impl From<Ended> for Halt {
     }
 }
 
-/// Without the part for which there was no time.
+/// Ends a part of the check without error if its time is up.
 fn as_time_allows(result: Result<(), Halt>) -> Result<(), Ended> {
     match result {
         Err(Halt::Ended(ended)) => Err(ended),
@@ -176,7 +177,7 @@ fn area(options: &CheckOptions, evidence: &Evidence) -> Option<Range<u64>> {
 }
 
 impl<'a, 's> Experiment<'a, 's> {
-    /// Follows a check from its first step. Part of it may have been done `before` the step that comes next.
+    /// Follows a check from its first step; `before` is where it begins among the steps of the run.
     pub(super) fn follow(
         options: &'s CheckOptions,
         steps: &'s mut Steps<'a>,
@@ -195,7 +196,7 @@ impl<'a, 's> Experiment<'a, 's> {
         if self.options.from_outputs {
             return Ok(());
         }
-        // A step is advised only if the state of the drive allows it.
+        // Answers advise only steps that the state of the drive allows.
         if !self.past().observations.iter().any(|observation| observation.probe == Probe::Feasibility) {
             self.steps.probe_or_skip(Probe::Feasibility)?;
         }
@@ -227,7 +228,7 @@ impl<'a, 's> Experiment<'a, 's> {
             let written = self.first_writes(area)?;
             return self.writes(area, written);
         }
-        // In a folder nothing can be read before something was written, and old files are compared with new data.
+        // A folder has nothing to read before something was written, and old files are compared with new data.
         let Some(area) = area else { return Ok(()) };
         let written = self.first_writes(area)?;
         if let Some(written) = &written {
@@ -243,7 +244,7 @@ impl<'a, 's> Experiment<'a, 's> {
         self.writes(area, written)
     }
 
-    /// The map, its slowest regions again, pieces of old files, and small reads.
+    /// Reads regions along the drive, its slowest regions again, pieces of old files, and small blocks.
     fn reads(&mut self, whole: &Range<u64>, old_pieces: usize) -> Result<(), Halt> {
         let Evidence { plan, geometry, .. } = self.steps.evidence();
         let starts = places_of(whole, geometry.block);
@@ -292,7 +293,7 @@ impl<'a, 's> Experiment<'a, 's> {
             (LOAD_TIME, COOL_TIME)
         };
         let end = whole.end - whole.end % u64::from(BLOCK);
-        // Again from the start if there is not enough data for the time.
+        // Reads start over if the data ends before the time.
         let read = |time| Workload { until: Until::elapsed(time), ..in_order(Op::Read, 0..end, time) };
         self.results.ran.load = sound(self.timed(names::LOAD, read(time))?);
         self.results.ran.cool = sound(self.timed(names::COOL, Workload::rest(cool))?);
@@ -300,8 +301,8 @@ impl<'a, 's> Experiment<'a, 's> {
         Ok(())
     }
 
-    /// Writes the whole area once, sequentially, and goes on from there while the speed of sustained writes is known too
-    /// poorly. Gives the first writes, in whole blocks.
+    /// Writes the area once, sequentially, then continues while the speed of sustained writes is too
+    /// uncertain. Returns the range of the first writes, in whole blocks.
     fn first_writes(&mut self, area: &Range<u64>) -> Result<Option<Range<u64>>, Halt> {
         let block = u64::from(BLOCK);
         let first = self.timed(names::WRITES, self.first_pass(area, area.start))?;
@@ -334,9 +335,9 @@ impl<'a, 's> Experiment<'a, 's> {
         self.write(&(start.min(end)..end), area.end - area.start, self.stamp_class())
     }
 
-    /// The last part of the area of a real drive, which is left alone at first: after a rest its first writes show whether it was the
-    /// bytes that were slow, as behind a cache that has filled up, or the places. All checks of a drive do so, as they are
-    /// compared with each other.
+    /// The last part of a real drive's area, which the first pass leaves unwritten. After a rest, its first
+    /// writes show what was slow: the amount of data, as behind a full cache, or the addresses. Every check
+    /// does so, because checks of a drive are compared.
     fn new_places(&self, area: &Range<u64>) -> Option<Range<u64>> {
         let start = area.end - (area.end - area.start) / PART / u64::from(BLOCK) * u64::from(BLOCK);
         (self.steps.evidence().identity.kind != TargetKind::Simulated).then_some(start..area.end)
@@ -352,7 +353,7 @@ impl<'a, 's> Experiment<'a, 's> {
         workload
     }
 
-    /// What was written is read; then small writes, aligned and shifted, and the same places again.
+    /// Reads what was written, makes small writes, aligned and shifted, and writes the same addresses again.
     fn writes(&mut self, area: &Range<u64>, written: Option<Range<u64>>) -> Result<(), Halt> {
         self.timed(names::IDLE_BEFORE_READS, Workload::rest(self.rest(REST)))?;
         if let Some(written) = written {
@@ -362,8 +363,8 @@ impl<'a, 's> Experiment<'a, 's> {
         let part = part(area);
         let small = self.timed(names::SMALL_WRITES, self.small_writes(part.clone(), SMALLS, SMALL_TIME))?;
         self.results.ran.small_writes = sound(small);
-        // Where nobody knows how fast writes should be, what is written again decides, and small writes that keep a drive busy for
-        // seconds are not repeated at every shift before that.
+        // Without a reference for writes, writing again decides. It does not wait for small writes at every
+        // shift on a drive that takes seconds for them.
         let decides = self.lacks_write_reference();
         if !(decides && small.elapsed() > SMALL_TIME + SMALL_TIME) {
             as_time_allows(self.shifted_writes(&part))?;
@@ -376,8 +377,8 @@ impl<'a, 's> Experiment<'a, 's> {
         self.writes_again(area, &part, rest)
     }
 
-    /// Whether nothing says how fast writes should be, so that they are compared with themselves. A simulated drive is compared with a
-    /// new one, which itself has no reference.
+    /// Whether no reference says how fast writes should be, so they are compared with writing again. False
+    /// for a simulated drive, which is compared with a new one that has no reference itself.
     fn lacks_write_reference(&self) -> bool {
         let is_real = self.steps.evidence().identity.kind != TargetKind::Simulated;
         let is_write = |reference: &ReferenceOption| reference.metric.op() == Op::Write;
@@ -401,9 +402,9 @@ impl<'a, 's> Experiment<'a, 's> {
         Ok(())
     }
 
-    /// Whether written data also appears elsewhere: a drive that is smaller than it reports wraps around, and
-    /// one place answers for two. Uses reads only. Disks are too slow for so many, and no counterfeit disk is
-    /// known.
+    /// Whether written data also appears at other addresses: a drive smaller than it reports wraps around, so
+    /// two addresses share one place. This only reads. Hard disks are too slow for so many reads, and no
+    /// counterfeit one is known.
     fn unwritten_reads(&mut self, area: &Range<u64>, written: &Range<u64>) -> Result<(), Halt> {
         let block = SMALL.max(self.steps.evidence().geometry.block);
         let grain = u64::from(block);
@@ -432,7 +433,7 @@ impl<'a, 's> Experiment<'a, 's> {
             let segment = self.timed(format!("{} {shift}", names::SHIFTED_WRITES), workload)?;
             self.results.ran.shifted_writes.extend(sound(segment).map(|segment| (shift, segment)));
         }
-        // The aligned ones again after all others, because a drive may wake up or slow down in between.
+        // Aligned writes come again after all others, because a drive may wake up or slow down in between.
         if shifts(block).next().is_some() {
             let workload = self.small_writes(region(0), count, SHIFTED_TIME);
             let name = format!("{} {}", names::SHIFTED_WRITES, names::ALIGNED_REPEAT);
@@ -447,7 +448,7 @@ impl<'a, 's> Experiment<'a, 's> {
         Workload { flush: true, ..small(block, Op::Write, region, 1, until) }
     }
 
-    /// The same places again: after a rest, after TRIM, with zeros, and at half the rate.
+    /// Writes the same addresses again: after a rest, after TRIM, with zeros, and at half the rate.
     fn writes_again(&mut self, area: &Range<u64>, part: &Range<u64>, rest: Nanos) -> Result<(), Halt> {
         let length = area.end - area.start;
         self.timed(names::IDLE_AFTER_WRITES, Workload::rest(self.rest(rest)))?;
@@ -455,7 +456,7 @@ impl<'a, 's> Experiment<'a, 's> {
             let workload = self.write(&region, length, DataClass::Random);
             self.results.ran.new_places = sound(self.timed(names::NEW_PLACES, workload)?);
         }
-        // What comes after a drop shows whether bytes or places are slow.
+        // Writes past a drop show whether the amount of data or the addresses are slow.
         let first = self.results.ran.writes;
         let drop_at = first.and_then(cliff_in).map(|(at, _)| at.value as u64);
         let bytes = drop_at.map_or(0, |at| (at + length / PART).next_multiple_of(u64::from(BLOCK)));
@@ -469,13 +470,13 @@ impl<'a, 's> Experiment<'a, 's> {
         self.timed(names::AFTER_TRIM, Workload::rest(self.rest(rest)))?;
         let random = self.write(part, length, DataClass::Random);
         self.results.ran.trimmed_writes = sound(self.timed(names::TRIMMED_WRITES, random.clone())?);
-        // Between two writes of the same data, so that a drift is not taken for an effect of the data.
+        // Zeros come between two equal writes, so drift is not taken for an effect of the data.
         if self.has_until(TIME) {
             let zeros = self.write(part, length, DataClass::Zero);
             self.results.ran.zeros = sound(self.timed(names::ZEROS, zeros)?);
         }
         self.results.ran.after_zeros = sound(self.timed(names::AFTER_ZEROS, random)?);
-        // Only a drop is worth the bytes.
+        // Only a drop is worth the bytes of writing at half the rate.
         if let Some(rate) =
             first.filter(|_| drop_at.is_some() && self.has_until(TIME)).and_then(Segment::bytes_per_s)
         {
@@ -488,8 +489,8 @@ impl<'a, 's> Experiment<'a, 's> {
         Ok(())
     }
 
-    /// Writes for whose durability one program waits, and several; after all that shows why a drive is slow, as a drive writes more for
-    /// them than they hold.
+    /// Durable writes of one program, and of several. They come after all that shows why a drive is slow,
+    /// because a drive writes more for them than they hold.
     fn durable_writes(&mut self, area: &Range<u64>) -> Result<(), Ended> {
         let evidence = self.steps.evidence();
         let bytes =
@@ -507,13 +508,13 @@ impl<'a, 's> Experiment<'a, 's> {
         Ok(())
     }
 
-    /// Runs a workload, with a seed of its place in the check.
+    /// Runs a workload, with a seed from its position in the check.
     fn run(&mut self, name: impl Into<String>, workload: Workload) -> Result<&'a Segment, Ended> {
         let seed = self.steps.evidence().plan.seed_of(self.steps.place().segments - self.before.segments);
         self.steps.run(|| Workload { name: name.into(), seed, ..workload })
     }
 
-    /// The same if there is time for it.
+    /// Runs a workload if there is time for it.
     fn timed(&mut self, name: impl Into<String>, workload: Workload) -> Result<&'a Segment, Halt> {
         if self.has_until(self.time) { Ok(self.run(name, workload)?) } else { Err(Halt::TimeIsUp) }
     }
@@ -522,7 +523,7 @@ impl<'a, 's> Experiment<'a, 's> {
         if self.has_until(self.time) { Ok(self.steps.probe(probe)?) } else { Err(Halt::TimeIsUp) }
     }
 
-    /// Whether another step may start. The time of the drive until now counts, probes included, because they may wait for it.
+    /// Whether another step may start. Probes count toward the drive's time, because they may wait for it.
     fn has_until(&self, time: Nanos) -> bool {
         let past = self.past();
         let ran = past.segments.iter().map(|segment| segment.elapsed().0);
@@ -534,7 +535,7 @@ impl<'a, 's> Experiment<'a, 's> {
         self.steps.since(self.before)
     }
 
-    /// From its access time; true while that is unknown.
+    /// Whether access time is that of a hard disk; true while it is unknown.
     fn is_disk(&self) -> bool {
         self.results.access().is_none_or(|access| access >= ARM_NS)
     }
@@ -549,8 +550,8 @@ impl<'a, 's> Experiment<'a, 's> {
     }
 }
 
-/// Most bytes that the first writes and what follows them write beyond a dry run, which knows neither of a drop nor of a drive that
-/// does not seek: three more quarters of the area again, all of it at half the rate, and more shifted writes.
+/// Most bytes that writes add to a dry run, which knows neither of a drop nor of a drive that does not seek:
+/// three more quarters of the area, all of it at half the rate, and more shifted writes.
 pub(super) fn bytes_beyond_dry_run(options: &CheckOptions, evidence: &Evidence) -> u64 {
     let area = area(options, evidence).map_or(0, |area| area.end - area.start);
     let shifted = (SHIFTED_WRITES_COUNT - SHIFTED_OF_ARM) * u64::from(SMALL);
@@ -581,7 +582,7 @@ fn small(block: u32, op: Op, region: Range<u64>, depth: u32, until: Until) -> Wo
     Workload { samples: SMALL_SAMPLES, ..Workload::new("", until, vec![stream]) }
 }
 
-/// Reads or writes a region once sequentially, or for a time.
+/// Reads or writes a region once, sequentially, until the time is over.
 fn in_order(op: Op, region: Range<u64>, time: Nanos) -> Workload {
     let bytes = region.end - region.start;
     let block = BLOCK.min(1 << bytes.trailing_zeros().min(31));
@@ -607,7 +608,7 @@ fn places_of(region: &Range<u64>, block: u32) -> Vec<u64> {
         .collect()
 }
 
-/// Small writes are shifted by multiples of a sector, in bytes, up to a small I/O.
+/// Small writes are shifted by multiples of this many bytes, up to a small I/O.
 const SECTOR: u64 = 512;
 
 /// Shifts of small writes in bytes for a drive with this block; 0 is where they should be fastest.

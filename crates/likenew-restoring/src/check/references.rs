@@ -1,5 +1,5 @@
-//! What a check is compared with: the metrics of earlier checks of the drive, of which the first is the baseline, and rated speeds as
-//! people copy them from data sheets.
+//! What a check is compared with: earlier checks of the drive, the first of which is its baseline, and rated
+//! speeds as people copy them from data sheets.
 
 use std::str::FromStr;
 
@@ -22,14 +22,14 @@ const SHARED_HOST_ERROR: f64 = 0.8;
 /// Completed checks of one drive, the earliest first.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CheckHistory {
-    /// The metrics of each.
+    /// The metrics of each check.
     pub checks: Vec<CheckMetrics>,
     /// Whether a hypervisor provides the drive.
     pub is_virtual: bool,
 }
 
 impl CheckHistory {
-    /// The metrics of the first one, with their variation between checks; empty if there is none.
+    /// The metrics of the first check, with their variation between checks; empty if there is no check.
     pub fn references(&self) -> Vec<ReferenceOption> {
         let Some(first) = self.checks.first() else { return Vec::new() };
         let reference = |(metric, per_s): &(Metric, f64)| ReferenceOption {
@@ -91,7 +91,7 @@ fn cell<T: DeserializeOwned>(row: &Row, key: &str) -> T {
 /// One rated speed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RatedMetric {
-    /// The metric.
+    /// Which metric.
     pub metric: Metric,
     /// In bytes a second, or IOPS.
     pub per_s: f64,
@@ -101,7 +101,7 @@ pub struct RatedMetric {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RatedMetrics(pub Vec<RatedMetric>);
 
-/// As they are typed; the last two as tables have them.
+/// Names as they are typed; tables use the last two.
 const NAMES: [(&str, Metric); 8] = [
     ("read", Metric::SequentialRead),
     ("write", Metric::SequentialWrite),
@@ -113,7 +113,7 @@ const NAMES: [(&str, Metric); 8] = [
     ("sequential_write", Metric::SequentialWrite),
 ];
 
-/// Units in small letters. Makers count in powers of ten; sizes elsewhere are binary.
+/// Units in lower case. Makers count in powers of ten; sizes elsewhere are binary.
 const BYTES: [(&str, f64); 7] = [
     ("kb", 1e3),
     ("mb", 1e6),
@@ -124,16 +124,16 @@ const BYTES: [(&str, f64); 7] = [
     ("gib", 1_073_741_824.0),
 ];
 const IOPS: [(&str, f64); 3] = [("", 1.0), ("k", 1e3), ("m", 1e6)];
-/// Ends of units of rates, and the highest rate that is taken, in bytes a second or IOPS. Chosen: several times any drive on the
-/// market.
+/// Suffixes of units of rates, and the highest rate that is accepted, in bytes a second or IOPS. Chosen:
+/// several times any drive on the market.
 const BYTES_PER_S: ([&str; 3], f64) = (["/s", "/sec", "ps"], 1e11);
 const IO_PER_S: ([&str; 3], f64) = (["iops", "io/s", "ios"], 1e8);
-/// What groups digits: a space, also one that does not break a line, and an apostrophe; or whichever of point and comma is not
-/// before decimals.
+/// Characters that group digits: spaces of any kind, an apostrophe, and whichever of point and comma does not
+/// precede decimals.
 const SEPARATORS: [char; 7] = ['.', ',', ' ', '\'', '\u{a0}', '\u{2009}', '\u{202f}'];
 
 impl RatedMetric {
-    /// As it is typed.
+    /// Its name as it is typed.
     pub fn name(&self) -> &'static str {
         NAMES.iter().find(|(_, metric)| *metric == self.metric).map_or("", |(name, _)| name)
     }
@@ -146,7 +146,7 @@ impl FromStr for RatedMetrics {
         let mut parts: Vec<String> = Vec::new();
         for part in text.split(',') {
             match parts.last_mut() {
-                // A comma in a number.
+                // The comma belongs to a number.
                 Some(last) if !part.contains('=') => *last += &format!(",{part}"),
                 _ => parts.push(part.to_owned()),
             }
@@ -203,14 +203,14 @@ impl FromStr for RatedMetric {
     }
 }
 
-/// What a number can mean: with a point before its decimals, and with a comma there.
+/// What a number can mean: its decimals follow a point, or a comma.
 fn readings(text: &str) -> Vec<f64> {
     let mut numbers: Vec<f64> = ['.', ','].iter().filter_map(|decimal| reading(text, *decimal)).collect();
     numbers.dedup();
     numbers
 }
 
-/// A number with this before its decimals, and at most one other separator between groups of three digits.
+/// Reads a number whose decimals follow `decimal`, with at most one other separator between groups of three digits.
 fn reading(text: &str, decimal: char) -> Option<f64> {
     let (whole, decimals) = text.split_once(decimal).unwrap_or((text, "0"));
     let groups: Vec<&str> = match whole.find(SEPARATORS) {

@@ -1,4 +1,4 @@
-//! The measurements of a check, as metrics and indicators.
+//! Turns the segments of a check into metrics and indicators.
 
 use std::collections::BTreeMap;
 
@@ -23,28 +23,29 @@ const SINGLE_VALUE_ERROR: f64 = 0.12;
 const LEAST: f64 = 0.03;
 /// Largest error of a time, as a share: its rate may be five times as high.
 const ERROR_MAX: f64 = 0.8;
-/// The slowest eighth of the regions.
+/// One in so many regions counts as slowest.
 const SLOW_PART: usize = 8;
 /// Error of the processor time in the kernel, as a share. Chosen: a tenth, because other programs use it, too.
 const BUSY: f64 = 0.1;
-/// Windows that begin and end a run of small reads; and windows that a drop must last.
+/// Windows that count as the beginning of a run of small reads.
 const RUN_ENDS: usize = 1;
+/// Fewest windows that a drop lasts.
 const DROP_WINDOWS: usize = 6;
-/// Ratio of the rates before and after a drop, at least. Chosen: above the spread of windows.
+/// Smallest ratio of the rates before and after a drop. Chosen: above the spread of windows.
 const DROP: f64 = 1.3;
-/// Spread of the windows of a run, as a share, below which it is flat. Chosen: no medium is that steady, so a
-/// rate limit is.
+/// Spread of the windows of a run, as a share, below which it is flat. Chosen: only a rate limit is that
+/// steady, and no medium.
 const FLAT: f64 = 0.03;
-/// Share of the bytes before a drop that the last flush still had to write, from which memory had filled up,
-/// and not flash. Chosen: half.
+/// Share of the bytes before a drop that the last flush still writes, from which memory filled up and not
+/// faster flash. Chosen: half.
 const BUFFERED_SHARE: f64 = 0.5;
-/// A drop within so many bytes is that of the drive's memory, whatever its flush shows. Chosen: pseudo-SLC caches are larger by
-/// orders of magnitude.
+/// Bytes within which a drop is that of the drive's memory, whatever its flush shows. Chosen: pseudo-SLC
+/// caches are larger by orders of magnitude.
 const BUFFER_BYTES_MAX: f64 = 16.0 * 1024.0 * 1024.0;
 /// Quantiles at which latencies after pauses are compared, in 0..1. Chosen: the middle half, without stalls.
 const PAUSED_QUANTILES: [f64; 3] = [0.25, 0.5, 0.75];
-/// Share of the time of writes that a flush takes, from which memory had taken the writes. Chosen: a tenth is
-/// more than a flush of a small cache.
+/// Share of the time of writes that a flush takes, from which memory took the writes. Chosen: a tenth is more
+/// than a flush of a small cache.
 const FLUSH_SHARE_MIN: f64 = 0.1;
 /// Standard deviations within which nine of ten values of a normal distribution lie.
 const CERTAIN: f64 = 1.645;
@@ -74,13 +75,13 @@ pub(crate) struct CheckResults<'a> {
     pub(crate) evidence: &'a Evidence,
     /// Everything that was done.
     pub(crate) past: PastSteps<'a>,
-    /// How many workloads at its end say nothing of why a drive is slow: durable writes and a mix of applications.
+    /// Number of workloads at the end that the diagnosis leaves out: a mix of applications, and durable writes.
     pub(super) at_end: usize,
     pub(super) commits: Vec<Commits>,
     pub(super) ran: Workloads<'a>,
 }
 
-/// What was run, without what failed. Regions and files are speeds by their numbers, in bytes a second.
+/// The segments of a check that did not fail. Regions and files are kept as speeds in bytes a second, by their numbers.
 #[derive(Default)]
 pub(super) struct Workloads<'a> {
     pub(super) quiet: Option<&'a Segment>,
@@ -98,12 +99,12 @@ pub(super) struct Workloads<'a> {
     pub(super) continued_writes: Vec<&'a Segment>,
     pub(super) fresh: BTreeMap<usize, f64>,
     pub(super) fresh_small: Option<&'a Segment>,
-    /// Also if it failed.
+    /// Kept even if it failed.
     pub(super) unwritten_reads: Option<&'a Segment>,
     pub(super) small_writes: Option<&'a Segment>,
-    /// With their shifts in bytes.
+    /// Each with its shift, in bytes.
     pub(super) shifted_writes: Vec<(u64, &'a Segment)>,
-    /// Those without a shift, after all others.
+    /// Writes without a shift, repeated after the shifted ones.
     pub(super) aligned_again: Option<&'a Segment>,
     pub(super) rested_writes: Option<&'a Segment>,
     pub(super) new_places: Option<&'a Segment>,
@@ -130,7 +131,7 @@ impl PauseLatencies {
 struct Knee {
     at_bytes: Measured,
     ratio: Measured,
-    /// Whether the drive's memory was full from there on.
+    /// Whether the drop came because the drive's memory was full.
     is_of_memory: bool,
 }
 
@@ -145,29 +146,29 @@ impl<'a> CheckResults<'a> {
         }
     }
 
-    /// The slowest regions of the map.
+    /// The numbers of the slowest regions.
     pub(super) fn slowest_places(&self, count: usize) -> Vec<usize> {
         let mut places: Vec<(usize, f64)> = pairs(&self.ran.places).collect();
         places.sort_by(|one, other| one.1.total_cmp(&other.1));
         places.into_iter().take(count).map(|(index, _)| index).collect()
     }
 
-    /// Whether its first step was done.
+    /// Whether the first step of the check was done.
     pub(crate) fn is_begun(&self) -> bool {
         self.past.observations.iter().any(|observation| observation.probe == Probe::Facts)
     }
 
-    /// All workloads but those at its end.
+    /// The workloads that count for the diagnosis.
     fn segments(&self) -> &[&'a Segment] {
         &self.past.segments[..self.past.segments.len() - self.at_end]
     }
 
-    /// All that measured something.
+    /// The workloads that count for the diagnosis and did not fail.
     fn usable_segments(&self) -> impl Iterator<Item = &'a Segment> {
         self.segments().iter().copied().filter_map(sound)
     }
 
-    /// Whether nothing is done, and nobody knows what would be found.
+    /// Whether this is a dry run, whose results are unknown.
     pub(crate) fn is_dry_run(&self) -> bool {
         self.past.segments.iter().any(|segment| segment.is_dry_run())
     }
@@ -177,7 +178,7 @@ impl<'a> CheckResults<'a> {
         let ran = &self.ran;
         let (map, fresh) = (speeds(&ran.places), speeds(&ran.fresh));
         let small = rate(ran.small_reads);
-        // In a folder the map shows what was just written, and old data is read from files.
+        // In a folder, regions hold what was just written, and old data is read from files.
         let has_old = !self.is_folder();
         let fresh = if self.is_folder() { middle_half(&map) } else { fresh };
         let over =
@@ -241,7 +242,7 @@ impl<'a> CheckResults<'a> {
         ]
         .into_iter()
         .filter_map(|(metric, measurement)| {
-            // Small I/Os count in IOPS, long ones in bytes.
+            // Small I/Os are in IOPS, sequential ones in bytes a second.
             let per = match metric {
                 Metric::SequentialRead | Metric::SequentialWrite | Metric::SustainedWrite => 1.0,
                 Metric::RandomRead | Metric::RandomWrite | Metric::RandomReadQd32 => self.small_bytes(),
@@ -304,7 +305,7 @@ impl<'a> CheckResults<'a> {
         rate(reads).map(|rate| 1e9 * self.small_bytes() / rate.value)
     }
 
-    /// Single regions are read in a moment, so one of them alone says little.
+    /// The fastest sequential reads. Of regions it takes the faster half, because one region alone is read too briefly.
     fn fastest_read(&self) -> Option<Measured> {
         let kinds = [&self.ran.places, &self.ran.places_again, &self.ran.fresh];
         let kinds = kinds.into_iter().filter_map(|places| {
@@ -329,8 +330,8 @@ impl<'a> CheckResults<'a> {
         (ratio.is_finite() && ratio > 0.0).then(|| Measured::with_interval(ratio, SINGLE_VALUE_ERROR))
     }
 
-    /// From quantiles, because single long latencies are stalls; and from the one that grew least, because
-    /// reads of blank addresses are of another kind while waking up affects all.
+    /// Latencies after a pause and without, at the quantile that grew least: waking up delays all reads,
+    /// blank addresses only some of them. Single long latencies do not count, because they are stalls.
     pub(super) fn pauses(&self) -> Option<PauseLatencies> {
         let latencies = |segment: &Segment| -> Option<Vec<Nanos>> {
             let mut sorted: Vec<Nanos> =
@@ -347,7 +348,7 @@ impl<'a> CheckResults<'a> {
 
     /// The fastest of the shifted small writes over those without a shift.
     fn alignment_ratio(&self) -> Option<Measured> {
-        // If time was up before the last, the one that fits may be missing.
+        // If time was up before the last shift, the one that fits may be missing.
         let last = rate_of(self.ran.aligned_again?)?;
         let fastest = |is_shifted: bool| {
             let writes = self.ran.shifted_writes.iter().filter(|(shift, _)| (*shift > 0) == is_shifted);
@@ -365,7 +366,7 @@ impl<'a> CheckResults<'a> {
         Some(if over_before.value < over_after.value { over_before } else { over_after })
     }
 
-    /// I/Os of other programs while nothing was measured, times the latency of one.
+    /// Share of idle time that I/Os of other programs take: their number, times the latency of one.
     fn background_share(&self) -> Option<Measured> {
         let rests = [self.ran.quiet, self.ran.cool].into_iter().flatten();
         let counters = rests.filter_map(|segment| {
@@ -378,13 +379,13 @@ impl<'a> CheckResults<'a> {
             io_time = io_time.zip(counts.io_time).map(|(sum, time)| sum + time);
             span += elapsed;
         }
-        // The kernel's own time of each, without the waiting of bursts in queues; of older records each is taken to
-        // be as long as a small read.
+        // The kernel counts the time of I/Os, which leaves out waiting in queues. Older records lack it, so
+        // each I/O counts as a small read.
         let (read_ns, write_ns) = (self.access()?, self.small_write_ns().unwrap_or(0.0));
         let alone_ns = ios as f64 * read_ns.max(write_ns);
         let busy_ns = io_time.map_or(ios as f64 * read_ns, |time| (time.0 as f64).min(alone_ns));
         let share = busy_ns / span.0 as f64;
-        // The error of a count is its root.
+        // The error of a count is its square root.
         (share > 0.0).then(|| {
             Measured::with_interval(share, (CERTAIN / (ios as f64).sqrt()).clamp(SINGLE_VALUE_ERROR, 0.9))
         })
@@ -404,14 +405,14 @@ impl<'a> CheckResults<'a> {
         let sectors = |bytes: u64| bytes / SECTOR as u64;
         let wrong_in = |segment: &Segment| {
             let Some(damage) = &segment.damage else { return 0 };
-            // Other data there belongs to the owner.
+            // Other wrong data at unwritten addresses is the owner's.
             let is_unwritten = self.ran.unwritten_reads.is_some_and(|reads| std::ptr::eq(reads, segment));
             sectors(if is_unwritten { damage.wrapped_bytes } else { damage.bytes() })
         };
         self.segments().iter().copied().map(wrong_in).sum()
     }
 
-    /// Before any drop, and with the flush if memory took the first writes.
+    /// Speed of sequential writes before any drop; with their flush if memory took the first ones.
     fn writes_in_order(&self) -> Option<Measured> {
         let segment = self.ran.writes?;
         let is_held_back = flush_time(segment).0 as f64 >= FLUSH_SHARE_MIN * segment.elapsed().0 as f64;
@@ -428,8 +429,8 @@ impl<'a> CheckResults<'a> {
         }
     }
 
-    /// The last quarter of them, which memory cannot absorb: of the bytes, and of the time, as what comes right after a stall is fast
-    /// and no rate that lasts.
+    /// Speed of the last quarter of sequential writes, which memory cannot absorb. It is a quarter of both
+    /// bytes and time: writes right after a stall are fast, and no rate that lasts.
     pub(super) fn final_write_rate(&self) -> Option<Measured> {
         let writes = std::iter::once(self.ran.writes?).chain(self.ran.continued_writes.iter().copied());
         let windows: Vec<Window> = writes.flat_map(windows_of).flatten().collect();
@@ -444,14 +445,14 @@ impl<'a> CheckResults<'a> {
         rate_over(&windows[from..])
     }
 
-    /// The same windows written again in these workloads, as one ratio. Only windows from where the first writes had become slow
-    /// count: before that a cache or the blocks of the reserve take all writes. Where the workloads disagree, the interval holds
-    /// all of them; a single one may have met a pause of another program.
+    /// Speed of writing the same windows again over the first time, as one ratio for all these workloads. Windows count
+    /// from where first writes became slow: before that, a cache or spare blocks take all writes. The interval holds
+    /// all workloads; a single one may have met a pause of another program, so its interval is wider.
     fn ratio_to_first(&self, workloads: &[Option<&Segment>]) -> Option<Measured> {
         let from = self.ran.writes.and_then(knee_of).map_or(0.0, |knee| knee.at_bytes.value);
         let ratio = self.ratio_of(workloads, from)?;
-        // What new places gain by the idle time alone is no gain by writing again.
-        // Blocks that were freed meanwhile take their first writes, so the last half counts.
+        // What unwritten addresses gain by idle time alone is no gain by writing again. Freed blocks take
+        // their first writes, so the last half counts.
         let new = self.ran.new_places.and_then(last_half_of);
         match new.and_then(|new| Some(new.divide_by(self.final_write_rate()?))) {
             Some(by_rest) if by_rest.value > 1.0 => Some(ratio.divide_by(by_rest)),
@@ -487,14 +488,14 @@ impl<'a> CheckResults<'a> {
         (total > 0.0 && stalled > 0.0).then(|| Measured::with_interval((stalled / total).min(1.0), 0.3))
     }
 
-    /// The longest I/O of all that stalled.
+    /// The longest stall.
     pub(super) fn longest_stall(&self) -> Option<Nanos> {
         let segments = self.usable_segments().filter(|segment| !segment.workload.is_rest());
         let stalled = segments.filter(|segment| stalled_ns(segment) > 0.0);
         stalled.flat_map(slowest_ios).max()
     }
 
-    /// Over the sequential reads that last for seconds, so that clock ticks do not matter.
+    /// CPU cores that the kernel kept busy during sustained reads, which last for seconds, so clock ticks do not matter.
     fn kernel_processors(&self) -> Option<Measured> {
         let load = self.ran.load?;
         let kernel = load.device_counters?.kernel?;
@@ -502,7 +503,7 @@ impl<'a> CheckResults<'a> {
         (processors.is_finite() && processors > 0.0).then(|| Measured::with_interval(processors, BUSY))
     }
 
-    /// From the kernel's counters, which only real drives have.
+    /// Bytes that the kernel counted over bytes read. Only real drives have such counters.
     fn counted_ratio(&self) -> Option<Measured> {
         let reads = self.usable_segments().filter(|segment| !segment.workload.writes());
         let pairs = reads.filter_map(|segment| {
@@ -520,8 +521,8 @@ pub(super) fn cliff_in(segment: &Segment) -> Option<(Measured, Measured)> {
     knee_of(segment).filter(|knee| !knee.is_of_memory).map(|knee| (knee.at_bytes, knee.ratio))
 }
 
-/// The last lasting drop. If the bytes before it still had to reach the medium when the writes ended, as
-/// the time of the flush shows, memory had taken them; if they were there already, faster flash had.
+/// The last lasting drop. The final flush shows what took the bytes before it: memory if they still had to
+/// reach the medium, faster flash if they were there already.
 fn knee_of(segment: &Segment) -> Option<Knee> {
     let rates = rates_by_bytes(segment);
     let last = knees(&rates).into_iter().rev().find(|knee| {
@@ -574,7 +575,7 @@ fn rate(segment: Option<&Segment>) -> Option<Measured> {
     segment.and_then(rate_of)
 }
 
-/// Numbers and speeds.
+/// Each region's number and speed.
 pub(super) fn pairs(places: &BTreeMap<usize, f64>) -> impl Iterator<Item = (usize, f64)> {
     places.iter().map(|(index, speed)| (*index, *speed))
 }
@@ -583,14 +584,14 @@ fn speeds(places: &BTreeMap<usize, f64>) -> Vec<f64> {
     places.values().copied().collect()
 }
 
-/// A record, unless it failed.
+/// A segment, unless it failed.
 pub(super) fn sound(segment: &Segment) -> Option<&Segment> {
     segment.measurement_error().is_none().then_some(segment)
 }
 
-/// Time of a segment's I/Os that are stalls, in nanoseconds. The slowest are kept as samples; if all of these
-/// are stalls, the others come from the latency histogram, which has three digits. A flush is none: it does the work of all writes
-/// that a buffer took before it.
+/// Time of a segment's I/Os that are stalls, in nanoseconds. The slowest I/Os are samples; if all of these
+/// are stalls, the others come from the latency histogram, which has three digits. Flushes are left out: they
+/// do the work of all writes that a buffer took.
 fn stalled_ns(segment: &Segment) -> f64 {
     let mut ios = segment.total_of(Op::Read);
     ios.merge(&segment.total_of(Op::Write));
@@ -676,12 +677,12 @@ fn flat_end(segment: &Segment) -> Option<(Measured, Measured)> {
     })
 }
 
-/// Time of the flush at its end.
+/// Time of the flush at the end of a segment.
 fn flush_time(segment: &Segment) -> Nanos {
     Nanos(segment.total_of(Op::Flush).latency_ns_sum)
 }
 
-/// Bytes that were moved one after the other, and the time that passed.
+/// Bytes of consecutive I/Os, and the time they took.
 #[derive(Clone, Copy, Debug)]
 struct Window {
     bytes: f64,
@@ -695,7 +696,7 @@ impl Window {
     }
 }
 
-/// A segment in equal parts of its bytes; nothing for one that moved nothing.
+/// A segment in equal parts of its bytes; `None` for a part that moved nothing.
 fn windows_of(segment: &Segment) -> Vec<Option<Window>> {
     let mut from = segment.started_at;
     let window = |cell: &Cell| {
@@ -706,13 +707,13 @@ fn windows_of(segment: &Segment) -> Vec<Option<Window>> {
     segment.gigabytes.cells.iter().map(window).collect()
 }
 
-/// Bytes a second by bytes, window by window.
+/// Bytes a second of each window of bytes.
 pub(super) fn rates_by_bytes(segment: &Segment) -> Vec<f64> {
     windows_of(segment).iter().flatten().map(Window::rate).collect()
 }
 
-/// The rate over all of these, from the scatter of their times: a mean of their rates would leave out that slow ones last longer.
-/// What is left of a window at an end counts with the one before it.
+/// The rate over all windows, with its error from their times: a mean of rates would ignore that slow windows
+/// last longer. A partial window counts with the one before it.
 fn rate_over(windows: &[Window]) -> Option<Measured> {
     let add = |sum: Window, window: &Window| Window {
         bytes: sum.bytes + window.bytes,
@@ -738,14 +739,14 @@ fn rate_over(windows: &[Window]) -> Option<Measured> {
     rate.is_finite().then(|| Measured::new(rate, rate / (1.0 + error), rate / (1.0 - error)))
 }
 
-/// The same rates, with that of one I/O per window for windows that moved nothing: a stall is no reason to
-/// leave them out, and their true rate is below that.
+/// Replaces rates of 0 by one I/O per window: a window in which the drive stalled has to count, and its true
+/// rate is lower still.
 fn above_zero(segment: &Segment, rates: &[f64]) -> Vec<f64> {
     let least = f64::from(segment.workload.length_max()) / segment.seconds.width.max(1) as f64 * 1e9;
     rates.iter().map(|rate| if *rate > 0.0 { *rate } else { least }).collect()
 }
 
-/// Bytes a second by time, in whole windows.
+/// Bytes a second of each whole window of time.
 fn rates_by_time(segment: &Segment) -> Vec<f64> {
     let width = segment.seconds.width;
     let whole = (segment.elapsed().0 / width.max(1)) as usize;

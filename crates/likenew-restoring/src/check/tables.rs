@@ -1,5 +1,5 @@
-//! The diagnosis as tables and charts; which share of the rated speed remains, and where the rest goes: to the data, to use, to the
-//! link, or unexplained. Of that only what was measured or compared counts; the answer names the parts that are unknown.
+//! Tables and charts of a diagnosis, and how much of the rated speed remains. The rest is lost to data, to
+//! use or to the link, or is unexplained; only what was measured or compared counts.
 
 use likenew_core::findings::{Action, Answer, Findings, Line, Row, Series, Shape};
 use likenew_core::row;
@@ -30,7 +30,7 @@ pub(super) fn put(case: &Case<'_>, diagnosis: &Diagnosis, findings: &mut Finding
                 evidence: item.name,
                 sentence: &item.sentence,
                 speaks: wording::speaks(item.bits),
-                // How many times as probable the observation is if the cause is there, or if it is not.
+                // How many times as probable the observation is with the cause as without it, or the reverse.
                 times_as_likely: item.bits.abs().exp2(),
             }
         })
@@ -104,7 +104,7 @@ pub(super) fn draw(measured: &CheckResults<'_>, findings: &mut Findings) {
     add_series(findings, "writes", writes.lines(written));
 }
 
-/// Where a cause follows from a drop of writes, the first screen shows it.
+/// Shows the drop of writes on the first screen, if a cause rests on it.
 pub(super) fn show_drop(diagnosis: &Diagnosis, findings: &mut Findings) {
     let rests_on_drop =
         |found_cause: &FoundCause| found_cause.evidence_for.iter().any(|item| item.name == "write_cliff");
@@ -123,8 +123,8 @@ const DATA_MATTERS: f64 = 1.1;
 const AS_LONG: f64 = 0.9;
 /// A smaller share of the rated speed is not worth a sentence. Chosen: less than measurements vary.
 const PART: f64 = 0.03;
-/// Standard deviation of a logarithm between checks above which a baseline says nothing of parts. Chosen: a
-/// tenth is as large as the parts.
+/// Standard deviation of a metric's logarithm between checks, above which a baseline explains no part of a
+/// gap. Chosen: a tenth is as large as the parts.
 const REPEATS: f64 = 0.1;
 
 /// One metric with a rated speed.
@@ -140,8 +140,8 @@ struct Share {
     zeros: Option<f64>,
 }
 
-/// Adds the sentence and the table, if a rated metric was measured. `files` is the scan of the user's files; rated speeds that are
-/// `given` by the user are in the answer, whatever else is.
+/// Adds answer and table, if a rated metric was measured. `files` is the scan of the user's files. Rated
+/// speeds that are `given` by the user always have an answer.
 pub(super) fn put_shares(case: &Case<'_>, files: Option<&FileScan>, given: bool, findings: &mut Findings) {
     let shares: Vec<Share> =
         Metric::ALL.into_iter().filter_map(|metric| Share::for_metric(case, metric)).collect();
@@ -166,7 +166,7 @@ pub(super) fn put_shares(case: &Case<'_>, files: Option<&FileScan>, given: bool,
             .collect();
         let evidence = rows_left.iter().flat_map(|share| share.evidence(compresses_to));
         let answer = evidence.fold(wording::rated_share(&rated), Answer::with_evidence);
-        // Beside a problem it would be one more line to read.
+        // Beside a problem, the first screen needs no further line.
         if says_both || !findings.found_problem() {
             findings.overview.answers.push(answer.id.clone());
         }
@@ -204,7 +204,7 @@ impl Share {
         })
     }
 
-    /// Whether another metric explains it: sustained writes that are as fast as short ones.
+    /// Whether another metric explains it: sustained writes as fast as short ones are not explained twice.
     fn is_explained_by(&self, shares: &[Self]) -> bool {
         let short = shares.iter().find(|share| share.metric == Metric::SequentialWrite);
         let is_alike = |short: &Self| short.advertised == self.advertised && self.now / short.now > AS_LONG;
@@ -225,7 +225,7 @@ impl Share {
         self.link.map(|link| (link / self.advertised).min(1.0))
     }
 
-    /// Share that is left without data, use and link.
+    /// Share of the rated speed that remains once data, use and link are accounted for.
     fn unexplained_share(&self) -> f64 {
         let known = self.share_after_aging().unwrap_or(1.0) * self.link_share().unwrap_or(1.0)
             / self.zeros.unwrap_or(1.0);
@@ -237,7 +237,7 @@ impl Share {
         self.zeros.map(|zeros| self.now * zeros / (1.0 - compresses_to + compresses_to * zeros))
     }
 
-    /// The steps from the rated speed to the one measured.
+    /// Sentences that explain the gap between the rated and the measured speed.
     fn evidence(&self, compresses_to: Option<f64>) -> Vec<String> {
         if self.share() >= RATED_SHARE_OK {
             return Vec::new();
@@ -251,7 +251,7 @@ impl Share {
         evidence
     }
 
-    /// The speed of zeros, where data matters.
+    /// Speed of writing zeros, if data matters.
     fn speed_of_zeros(&self) -> Option<f64> {
         self.zeros.filter(|zeros| *zeros > 1.0).map(|zeros| self.now * zeros)
     }

@@ -1,8 +1,8 @@
-//! Is a new drive worth it, and which one? Compares the waiting for the same work on this drive and on
-//! others.
+//! Whether a new drive is worth it, and which one: compares how long programs wait for the same work on each
+//! drive.
 //!
-//! The plan holds the results of the other drives. Only a mix of applications is measured: it is replayed on the drive under test and
-//! on others in the same way, scaled to the bytes and seconds allowed.
+//! The plan holds the results of the other drives. Only a mix of applications is measured here: each drive
+//! replays it in the same way, scaled to the bytes and seconds allowed.
 
 use likenew_core::findings::{Answer, Findings, Line, Series, Shape};
 use likenew_core::io::{DataClass, Op};
@@ -119,8 +119,8 @@ impl UpgradeOptions {
         self.recording.as_ref().map(|recording| Nanos(recording.elapsed_ns))
     }
 
-    /// The answer; with a mix, from its replay on this drive. `fix` is what would fix this drive, if that was
-    /// found.
+    /// Adds the answers; with a mix, from its replay on this drive. `fix` is what would fix this drive, if
+    /// known.
     pub(super) fn judge(&self, segments: &[&Segment], fix: Option<&str>, findings: &mut Findings) {
         let mut options = self.clone();
         if let Some(mix) = &self.mix {
@@ -288,7 +288,7 @@ impl UpgradeInput<'_> {
         }
     }
 
-    /// The saving, in the unit that decides.
+    /// The saving as a sentence: of total time if that is known, else of the waiting.
     fn share(&self, saving: &Saving) -> String {
         match self.options.elapsed() {
             Some(elapsed) => {
@@ -319,7 +319,7 @@ impl UpgradeInput<'_> {
     /// The candidate with the shortest waiting, and whether it is worth a difference in price.
     fn best_candidate(&self, candidates: &[(&DriveOption, &Waits)]) -> Option<Answer> {
         let [(best, least), (next, more), ..] = candidates else { return None };
-        // Waiting ranks nothing where there is none.
+        // Drives that nobody waits for cannot be ranked.
         if more.blocking_ns <= 0.0 {
             return None;
         }
@@ -340,8 +340,8 @@ pub(super) const WORTH: f64 = 0.01;
 /// half.
 pub(super) const REMAINING_SHARE: f64 = 0.5;
 
-/// Waiting saved, in nanoseconds; negative if it grows. The value counts blocking time, and the other end of
-/// the interval all busy time; the uncertainty of both drives widens it.
+/// Waiting saved, in nanoseconds; negative if it grows. The value counts blocking time. The interval reaches
+/// to all busy time, and includes the uncertainty of both drives.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Saving {
     pub(super) value: f64,
@@ -388,20 +388,20 @@ impl Saving {
     }
 }
 
-/// Share of the I/Os of a recording with known latency, from which they stand for the others. Chosen: half.
+/// Share of a recording's I/Os with known latency, from which they stand for the others. Chosen: half.
 const PAIRED_MIN: f64 = 0.5;
 
 /// How long programs waited for a piece of work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Waits {
-    /// I/Os.
+    /// Number of I/Os.
     pub ios: u64,
     /// Time with a read or a flush in flight, which a program waits for.
     pub blocking_ns: f64,
     /// Time with anything in flight: the longest wait, if programs wait for all writes.
     pub busy_ns: f64,
-    /// Uncertainty of both from replaying only a part; 0 if all of it was replayed.
+    /// Uncertainty of both times from replaying only a part; 0 if all of it was replayed.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub doubt_ns: f64,
     /// 99th percentile of latency.
@@ -411,7 +411,7 @@ pub struct Waits {
 }
 
 impl Waits {
-    /// On the drive that replayed a recording.
+    /// Waiting on the drive that replayed a recording.
     pub fn from_replay(replay_record: &ReplayRecord) -> Self {
         Self {
             ios: replay_record.ios,
@@ -423,7 +423,7 @@ impl Waits {
         }
     }
 
-    /// On the drive that was recorded; `None` if the recording lacks the latency of most I/Os.
+    /// Waiting on the drive that was recorded; `None` if the recording lacks the latency of most I/Os.
     pub fn from_recording(replay_record: &ReplayRecord) -> Option<Self> {
         let share = replay_record.paired_ios() as f64 / replay_record.ios.max(1) as f64;
         (share >= PAIRED_MIN).then(|| Self {
@@ -468,7 +468,7 @@ pub struct MixOption {
     /// Bytes of address space that they use.
     #[serde(with = "size_text")]
     pub span: u64,
-    /// Time at which all of them end; each takes an equal part of it.
+    /// Time of the replay; each application takes an equal part of it.
     #[serde(with = "duration_text")]
     pub time: Nanos,
     /// Whether only reads are replayed, because nothing may be written.
@@ -476,14 +476,14 @@ pub struct MixOption {
     pub reads_only: bool,
 }
 
-/// Prefix of the names of its workloads.
+/// Prefix of the names of workloads that replay an application.
 const NAME: &str = "mix: ";
 const PREPARATION: &str = "mix: preparation";
 const SETTLING: &str = "mix: rest";
-/// Reads and writes before the replay, and their queue depth.
+/// Bytes of a read or write before the replay; its queue depth is `DEPTH`.
 const BLOCK: u32 = 512 << 10;
 const DEPTH: u32 = 4;
-/// Their time limit. Chosen: what an upgrade check can afford on a slow drive.
+/// Time limit of reads and writes before the replay. Chosen: what an upgrade check can afford on a slow drive.
 const PREPARATION_TIME: Nanos = Nanos::from_secs(7);
 /// Idle time before the replay. Chosen: write buffers are empty by then.
 const SETTLING_TIME: Nanos = Nanos::from_secs(3);
@@ -491,7 +491,7 @@ const SETTLING_TIME: Nanos = Nanos::from_secs(3);
 impl MixOption {
     /// Time of the replay on one drive. Chosen: short enough to wait for on several drives.
     pub const TIME: Nanos = Nanos::from_secs(10);
-    /// A smaller span shows nothing, and spans are multiples of it.
+    /// Smallest span that shows anything, in bytes; spans are multiples of it.
     pub const SPAN_STEP: u64 = 8 << 20;
     /// Most bytes to read of a read-only drive.
     pub const SPAN_READ: u64 = 4 << 30;
@@ -540,7 +540,7 @@ impl MixOption {
         Ok(applications)
     }
 
-    /// Whether it makes sense.
+    /// Whether the mix makes sense.
     ///
     /// # Errors
     /// A sentence that names the setting and what it may be.
@@ -625,7 +625,7 @@ impl MixOption {
     }
 }
 
-/// Standard deviations within which 95 % of the values of a normal distribution lie.
+/// Standard deviations within which 95% of the values of a normal distribution lie.
 const TIMES_DEVIATION: f64 = 1.96;
 
 /// The variance of latencies, as if they were independent.

@@ -21,7 +21,7 @@ pub(super) const WRITES: &str = "writes at most 2 GiB (--bytes changes that, 0 w
 pub(super) enum Subject {
     /// A disk that a hypervisor or a cloud provides.
     VirtualDisk,
-    /// Memory used as one.
+    /// Memory used as a disk.
     Memory,
     /// Any other drive.
     Drive,
@@ -61,8 +61,8 @@ impl Shortfall {
     }
 }
 
-/// Half of the interval of a share, over the share, from which its value alone would mislead. Chosen: readers compare values that
-/// differ by a quarter.
+/// Half-width of a share's interval over the share, from which the value alone would mislead. Chosen: readers
+/// compare values that differ by a quarter.
 const WIDE: f64 = 0.25;
 
 /// Whether the interval of a share is so wide that its value alone would mislead.
@@ -112,7 +112,7 @@ const SPEED: &str = "Speed";
 /// Share of a reference, as a ratio, from which a metric counts as fast as it. Chosen: checks repeat to a few percent.
 pub(super) const AS_FAST: f64 = 0.95;
 
-/// What a symptom answers, where it is no speed.
+/// The question that a symptom answers; most symptoms are about speed.
 fn question(symptom: Symptom) -> &'static str {
     match symptom {
         Symptom::WrongData => "Data integrity",
@@ -149,7 +149,7 @@ pub(super) enum Magnitude {
     AfterPause(f64),
     /// Share of the time in stalls, and the longest of them.
     Stalled { share: f64, longest: Option<Nanos> },
-    /// Speeds of the first writes of places and of the next ones, in bytes a second.
+    /// Speed of the first and of the second write to the same addresses, in bytes a second.
     Rewritten { first: f64, again: f64 },
     /// The fastest reads over the speed of the link.
     OverLink(f64),
@@ -199,7 +199,7 @@ pub(super) fn symptom_is_by_design(symptom: Symptom) -> (String, Answer) {
     (format!("By design, {words}."), Answer::info(SLOW, question(symptom), format!("by design, {words}")))
 }
 
-/// `origin` is the reference of all metrics, if they have the same one; `least` the one farthest below it, if any is.
+/// `origin` is the reference of all metrics, if they share one; `least` is the one farthest below its reference, if any.
 pub(super) fn healthy(origin: Option<Origin>, least: Option<&Shortfall>, tested: Speeds) -> (String, Answer) {
     if let Some(least) = least {
         let (speeds, metric) = (tested.words(), least.metric.plural());
@@ -227,7 +227,7 @@ pub(super) fn healthy(origin: Option<Origin>, least: Option<&Shortfall>, tested:
     (format!("{}.", capitalize(&text)), Answer::good(HEALTHY, SPEED, text))
 }
 
-/// Of a metric that is below what counts as slow, where that shows nothing of the drive.
+/// For a metric below its healthy share, where that proves nothing: the target is memory, or the share is too uncertain.
 pub(super) fn perhaps_slow(least: &Shortfall, is_memory: bool, tested: Speeds) -> (String, Answer) {
     let (speeds, metric) = (tested.words(), least.metric.plural());
     let (share, reference) = (share_text(least.share), least.reference.origin.words());
@@ -258,7 +258,7 @@ pub(super) struct PlaceInClass<'a> {
     pub(super) usual: &'a Usual,
 }
 
-/// Share of the models of a class that are faster from which that is worth saying. Chosen: as for what is usual.
+/// Share of a class's models that are faster, from which the answer says so. Chosen: as for what is usual.
 const FEW_SLOWER: f64 = 0.9;
 
 impl PlaceInClass<'_> {
@@ -269,12 +269,12 @@ impl PlaceInClass<'_> {
     }
 }
 
-/// Of a drive that nothing else is known of; there is one place at least.
+/// For a drive without any reference but its class; `places` is not empty.
 pub(super) fn among_its_class(places: &[PlaceInClass<'_>], speeds: Speeds) -> (String, Answer) {
     let speeds = speeds.words();
     let usual = places.iter().map(PlaceInClass::words).collect::<Vec<_>>().join(", ");
     let class = places[0].usual.class;
-    // Where on a disk the files of a folder lie is not known.
+    // The files of a folder may lie anywhere on a disk.
     let is_disk = matches!(class, Class::Disk { .. });
     let class = class.words() + if is_disk { " on its outer tracks" } else { "" };
     let slow = places.iter().find(|place| !is_disk && place.usual.share_faster(place.value) >= FEW_SLOWER);
@@ -294,13 +294,13 @@ pub(super) fn among_its_class(places: &[PlaceInClass<'_>], speeds: Speeds) -> (S
     )
 }
 
-/// Of a cloud volume that is as fast as these types may be. That one of them was bought is not known.
+/// For a cloud volume as fast as the limits of these types. Which type was bought is not known.
 pub(super) fn at_volume_limit(types: &[&str], speeds: Speeds) -> (String, Answer) {
     let text = format!("{}: as fast as {} of this size may be", speeds.words(), types.join(" or "));
     (format!("{}.", capitalize(&text)), Answer::unknown(UNDECIDED, SPEED, text))
 }
 
-/// Of an image with holes, as a share.
+/// For an image with holes; `holes` is their share.
 pub(super) fn sparse(holes: f64, speeds: Speeds) -> (String, Answer) {
     let text =
         format!("{} of it is holes, which are read without the drive: {}", Share(holes), speeds.words());
@@ -319,14 +319,14 @@ pub(super) fn run_again_later(command: &str) -> Action {
         .command(command)
 }
 
-/// For a real drive by which its checks cannot be found, such as memory or an array. `command` up to the run.
+/// For a real drive whose checks cannot be found by it, such as memory or an array. `command` ends before the run's name.
 pub(super) fn name_this_run_later(command: &str) -> Action {
     Action::new("check_again", "Run the same check again later, and name this run, to see a change")
         .command(format!("{command} --baseline …"))
 }
 
-/// `command` up to the speeds, which only the owner knows.
-/// `typical` is a sequential speed of a drive of its kind, as a data sheet prints it.
+/// `command` ends before the speeds, which only the owner knows. `typical` is a sequential speed of such
+/// drives, as a data sheet prints it.
 pub(super) fn give_rated_speeds(model: Option<&str>, typical: &str, command: &str) -> Action {
     let sheet =
         model.map_or_else(|| "its data sheet".to_owned(), |model| format!("the data sheet of {model}"));
@@ -369,7 +369,7 @@ pub(super) enum Speed {
     Unknown,
 }
 
-/// A cause that endangers the drive: said after a speed problem, or first if there is none.
+/// Adds a cause that endangers the drive: after a speed problem, or first if there is none.
 pub(super) fn with_danger(found_cause: &FoundCause, summary: &str, state: Speed) -> String {
     let statement = &found_cause.statement;
     match state {
@@ -390,7 +390,7 @@ likenew_core::sentences! {
         count(pieces as u64, "piece"), count(files, "file"), range(days.0, days.1), Share(speed);
     pub(super) fn old_data_unknown(reason: &str) = "How old data is read is unknown: {reason}.";
     pub(super) fn writes_not_tested(reason: &str) = "Writes were not tested: {reason}.";
-    /// With all that may be written at once.
+    /// After all the writes that a quick check may make.
     pub(super) fn sustained_writes_open(rate: Measured) =
         "Sustained writes are only known to run at {}; --thorough writes for longer.",
         range(Rate(rate.low), Rate(rate.high));
@@ -433,13 +433,13 @@ likenew_core::sentences! {
 
 pub(super) const NEVER_FASTER: &str = "New drives do this, too.";
 
-/// The command without its target, as prose may break a line in it.
+/// Names the command without its target, because prose may break a line in it.
 pub(super) fn to_confirm(action: &Action, target: &str) -> String {
     let why = lowercase_first(&action.why);
     match &action.command {
         Some(command) => {
             let target = format!(" {}", shell_quote(target));
-            // As a word: the target m is not in trim.
+            // Only a whole word is the target: the target m is not in trim.
             let is_word =
                 |at: &usize| command[at + target.len()..].chars().next().is_none_or(|next| next == ' ');
             let at = command.match_indices(&target).map(|(at, _)| at).find(is_word);
@@ -455,7 +455,7 @@ pub(super) fn to_confirm(action: &Action, target: &str) -> String {
 
 pub(super) fn latent(found_cause: &FoundCause) -> Answer {
     let id = cause_id(found_cause);
-    // What was measured of it is an effect, even if no metric is slow.
+    // What was measured of a cause is an effect, even if no metric is slow.
     let shows = found_cause.evidence_for.iter().any(|item| item.is_measured);
     match (found_cause.is_problem(), shows) {
         (true, true) => Answer::problem(id, "Other problem", found_cause.statement.clone()),
@@ -471,7 +471,7 @@ pub(super) fn latent(found_cause: &FoundCause) -> Answer {
     }
 }
 
-/// A cause that would slow writes down, of which so many bytes showed nothing.
+/// A cause that would slow writes down, but did not within `written` bytes.
 pub(super) fn latent_for_writes(found_cause: &FoundCause, written: u64) -> Answer {
     let written = Size(written);
     let answer = format!("{}; no effect on the first {written} of writes", found_cause.statement);
@@ -533,12 +533,12 @@ pub(super) fn worth_a_look(symptoms: &[Symptom]) -> Answer {
 /// Probability from which one of several causes is called the likely one: more likely than all others together.
 const PROBABLE: f64 = 0.5;
 
-/// Probability from which a cause that is not certain is named, and that of all named ones together from which any is. Chosen: of
-/// less, a first screen would frighten people with what their drive does not have.
+/// Probability from which an uncertain cause is named, and the sum of all named ones from which any is.
+/// Chosen: with less, a first screen would frighten people with what their drive does not have.
 const NAMED: (f64, f64) = (0.25, 0.4);
 
-/// `rivals` with their probabilities, the most likely first; and a sentence of those that are only possible. Without facts of the
-/// drive, nothing but the measurements speaks for one.
+/// Names likely causes, and adds a sentence for those that are only possible. `rivals` have probabilities,
+/// the most likely first. Without facts of the drive, only measurements speak for a cause.
 fn likely_cause(rivals: &[(&'static str, f64)], knows_facts: bool) -> (String, Option<String>) {
     let unknown =
         if knows_facts { "unknown" } else { "unknown, as the system reports nothing about the drive" };
@@ -571,7 +571,7 @@ pub(super) enum Source<'a> {
     OtherDrive {
         date: Option<&'a str>,
     },
-    /// How many.
+    /// Number of other drives.
     Peers(usize),
     Given,
     Rated {
@@ -579,9 +579,9 @@ pub(super) enum Source<'a> {
         gb: Option<f64>,
         source: &'a str,
     },
-    /// As they are printed on a card.
+    /// The classes as printed on a card.
     SpeedClasses(&'a str),
-    /// In words.
+    /// The class in words.
     Class(String),
     SimulatedModel {
         model: &'a str,
@@ -636,7 +636,7 @@ pub(super) const BASELINE_FILE_HEAD: &str = "\
 
 pub(super) const PEERS: &str = "peers";
 
-/// Where its metrics are among those of other drives of its model, the slowest first.
+/// Where this drive's metrics stand among those of others of its model, the slowest first.
 pub(super) fn peers(places: &[(Metric, AmongPeers)]) -> Option<Answer> {
     let ((metric, among), more) = places.split_first()?;
     let line = |metric: &Metric, among: &AmongPeers| format!("{}: {}", metric.plural(), among_peers(among));
@@ -709,12 +709,12 @@ pub(super) fn checks_vary(factor: f64) -> String {
     format!("Earlier checks differ by about {factor:.1}×, so smaller changes do not count.")
 }
 
-/// `heading` names the references, if there are any.
+/// `headings` name the references, if there are any.
 pub(super) fn table<'a>(headings: impl Iterator<Item = &'a str>) -> OverviewTable {
     OverviewTable::new(["", "now"].into_iter().chain(headings))
 }
 
-/// A value with its range, where that is too wide for the value alone.
+/// A value, with its range if the value alone would mislead.
 pub(super) fn value_cell(metric: Metric, measured: Measured, is_wide: bool) -> String {
     let text_of = |value: f64| metric.format_value(value);
     if is_wide {
@@ -729,7 +729,7 @@ pub(super) fn durable_cells(commit: &Commits) -> [String; 2] {
     ["8K durable write".to_owned(), Iops(commit.rate.value).to_string()]
 }
 
-/// Writes for whose durability one program waits, and several.
+/// Durable writes of one program, and of several.
 pub(super) fn durable_writes(commits: &[Commits]) -> Option<Answer> {
     let rate = |commit: &Commits| Number(commit.rate.value.round()).to_string();
     let (single, several) = (commits.first()?, commits.last()?);
@@ -754,7 +754,7 @@ pub(super) fn reference_cell(metric: Metric, reference: &Reference, names_origin
 
 // Tables
 
-/// What an action loses, as its answer has it.
+/// What an action loses, in the words of its answer.
 pub(super) fn loses(loss: Loss) -> &'static str {
     match loss {
         Loss::Nothing => "nothing",
@@ -793,11 +793,11 @@ pub(super) struct Rated {
     pub(super) metric: Metric,
     pub(super) now: f64,
     pub(super) advertised: f64,
-    /// The speed of zeros, where data matters.
+    /// Speed of writing zeros, if data matters.
     pub(super) compressible: Option<f64>,
 }
 
-/// What new drives of each class reach, beside this one's reads in bytes per second.
+/// Compares this drive's `reads`, in bytes per second, with what new drives of each class reach.
 pub(super) fn rated_classes(reads: f64, classes: &[Usual]) -> Option<Answer> {
     let class = |usual: &Usual| {
         let (low, high) = usual.range();

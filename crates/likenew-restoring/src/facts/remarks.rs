@@ -1,4 +1,4 @@
-//! Unusual facts. No cause is concluded from them.
+//! Collects what is unusual among facts. It concludes no causes; the diagnosis does.
 
 use likenew_core::facts::{Attribute, Counts, Drive, DriveKind, Fact, Facts, FileSystem, Layer, LayerKind};
 use likenew_core::findings::{Action, Answer};
@@ -18,13 +18,13 @@ pub(super) struct Remark {
     /// What is unusual about it, put after its name, without a full stop.
     #[serde(rename = "remark")]
     pub(super) words: String,
-    /// The same as a sentence of its own, without its full stop.
+    /// The remark as a sentence of its own, without its full stop.
     #[serde(skip)]
     pub(super) sentence: String,
     /// What mends it.
     #[serde(skip)]
     pub(super) actions: Vec<Action>,
-    /// What that risks: a sentence.
+    /// What the actions risk: a sentence.
     #[serde(skip)]
     pub(super) risk: Option<&'static str>,
 }
@@ -46,7 +46,7 @@ pub(super) fn remarks(facts: &Facts) -> Vec<Remark> {
     if let Some(system) = &facts.file_system {
         file_system_remarks(system, facts, &mut remarks);
     }
-    // The lowest one that does not turn: those above report what it reports.
+    // Only the lowest layer that does not rotate counts, because those above repeat its report.
     let is_block =
         |layer: &&Layer| layer.takes_trim.get() == Some(false) && layer.rotates.get() != Some(true);
     if let Some(layer) = facts.stack.iter().rev().find(is_block) {
@@ -90,7 +90,7 @@ fn typed(mut actions: Vec<Action>, facts: &Facts) -> Vec<Action> {
     actions
 }
 
-/// What can be set better, with its setting.
+/// Settings that can be better, each with its change.
 fn changes(
     facts: &Facts,
     is_wanted: impl Fn(&Setting) -> bool,
@@ -99,7 +99,7 @@ fn changes(
     wanted.flat_map(|setting| setting.changes(facts).into_iter().map(move |change| (setting, change)))
 }
 
-/// What can be set better, as answers.
+/// Settings that can be better, as answers.
 pub(crate) fn settings(facts: &Facts, is_wanted: impl Fn(&Setting) -> bool) -> Vec<Answer> {
     let answer = |(setting, change): (&Setting, Change)| {
         let answer = wording::setting(setting.name, &change);
@@ -108,7 +108,7 @@ pub(crate) fn settings(facts: &Facts, is_wanted: impl Fn(&Setting) -> bool) -> V
     changes(facts, is_wanted).map(answer).collect()
 }
 
-/// Everything that lasts and can be changed: what is unusual and can be mended, and what trades speed for something else.
+/// Everything lasting that can be changed: remarks with a fix, and settings that trade speed for something else.
 pub(crate) fn lasting(facts: &Facts) -> Vec<Answer> {
     let mendable = remarks(facts).into_iter().filter(|remark| !remark.actions.is_empty());
     mendable.map(|remark| remark.answer()).chain(settings(facts, |setting| !setting.is_unusual)).collect()
@@ -131,7 +131,7 @@ fn file_system_remarks(system: &FileSystem, facts: &Facts, remarks: &mut Vec<Rem
     }
 }
 
-/// The lowest layer that blocks TRIM. A drive whose bridge announces none is reported in any case.
+/// The lowest layer that blocks TRIM. If a bridge hides TRIM support, `layer_remarks` says so instead.
 fn trim_remarks(layer: &Layer, facts: &Facts, remarks: &mut Vec<Remark>) {
     let blocks = facts.trim_blocked_by().is_some_and(|lowest| lowest.name == layer.name);
     let is_named = layer.kind != LayerKind::Crypt || layer.label.value().is_some();
@@ -202,7 +202,7 @@ fn health_remarks(drive: &Drive, remarks: &mut Vec<Remark>) {
     for warning in health.warnings.value().into_iter().flatten() {
         remarks.push(remark(subject, wording::warns(warning)));
     }
-    // Those that predict failure are among the warnings.
+    // Attributes that predict failure are already among the warnings.
     let is_at_limit = |attribute: &&Attribute| !attribute.prefail && attribute.has_failed();
     for attribute in health.attributes.value().into_iter().flatten().filter(is_at_limit) {
         remarks.push(remark(subject, wording::attribute_at_limit(attribute)));
@@ -218,7 +218,7 @@ fn health_remarks(drive: &Drive, remarks: &mut Vec<Remark>) {
     if let Some(used) = health.used_percent.get().filter(|used| *used >= FULL_PERCENT) {
         remarks.push(remark(subject, wording::endurance_used(used / 100.0)));
     }
-    // A drive that says so itself has it among its warnings.
+    // A drive that reports itself as failing has this among its warnings.
     if let (Some(spare), Some(least)) = (health.spare_percent.get(), health.spare_threshold_percent.get())
         && spare < least
         && health.failing.get() != Some(true)
@@ -332,7 +332,7 @@ fn model_remarks(drive: &Drive, remarks: &mut Vec<Remark>) {
     }
 }
 
-/// Known faults of its firmware that its owner meets.
+/// Known firmware faults of a drive that its owner meets, because Linux does not avoid them.
 pub(crate) fn faults_met(drive: &Drive) -> impl Iterator<Item = &'static FirmwareFault> + use<> {
     firmware_faults_of(drive).into_iter().filter(|fault| !fault.linux_avoids)
 }

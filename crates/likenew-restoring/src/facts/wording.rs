@@ -119,7 +119,7 @@ pub(super) fn ask_as_root(target: &str, facts: usize) -> Action {
 
 pub(super) const SMARTCTL: &str = "smartctl";
 
-/// How smartctl reached a drive, and who said that; `None` where it was not told and the whole drive answered.
+/// Which device type smartctl used, and who named it; `None` if it needed none and the whole drive answered.
 pub(super) fn smartctl(drive: &Drive) -> Option<Answer> {
     let told = drive.smartctl.as_ref()?;
     let (device_type, since) = match &told.device_type {
@@ -167,7 +167,7 @@ likenew_core::sentences! {
     pub(super) fn full(used: f64) = "{} full", Share(used);
     pub(super) fn compresses() =
         "the file system compresses data, so the drive receives fewer bytes than programs write";
-    /// `reason` is why the timer does not cover it; `None` if no timer is enabled.
+    /// `reason` is why the TRIM timer leaves this file system out; `None` if no timer is enabled.
     pub(super) fn no_trim_sent(reason: Option<&str>) =
         "the drive receives no TRIM: mounted without discard, and {}",
         reason.unwrap_or("no fstrim timer is enabled");
@@ -248,7 +248,7 @@ pub(super) fn uncorrectable_sectors(sectors: u64) -> String {
     count(sectors, "unreadable sector")
 }
 
-/// One that smartctl calls `FAILING_NOW`, of type `Old_age`.
+/// An attribute of type `Old_age` that smartctl calls `FAILING_NOW`.
 pub(super) fn attribute_at_limit(attribute: &Attribute) -> String {
     let Attribute { id, value, threshold, .. } = attribute;
     format!(
@@ -286,7 +286,7 @@ likenew_core::sentences! {
         "other programs read {} and wrote {} meanwhile", Rate(read as f64), Rate(written as f64);
 }
 
-/// `hours` that it was on, where the fault comes after so many.
+/// `hours` are the drive's power-on hours, if the fault comes after a number of them.
 pub(crate) fn firmware_fault(fault: &FirmwareFault, version: &str, hours: Option<u64>) -> String {
     let hours = hours.map_or(String::new(), |hours| format!(" (it was on for {})", count(hours, "hour")));
     let mended = fault.fixed.as_ref().map_or(String::new(), |fixed| format!("; {fixed} mends it"));
@@ -303,7 +303,7 @@ pub(crate) fn update_firmware(fault: &FirmwareFault) -> Action {
 // Facts of another machine
 
 pub(crate) const NOT_SHOWN: &str = "not_shown";
-/// Files whose names are listed; of more there are only numbers.
+/// Most files that are listed by name; more are only counted.
 const FILES_LISTED: usize = 6;
 
 /// What was read, and in which files nothing was recognized.
@@ -334,7 +334,7 @@ pub(super) fn read_from(reported: &Reported) -> Answer {
     }
 }
 
-/// What else would show something, with the commands for it; nothing where all is there.
+/// What the outputs do not show, with commands that do; `None` if nothing is missing.
 pub(super) fn not_shown(missing: &[MissingOutput]) -> Option<Answer> {
     let mut shows: Vec<&str> = Vec::new();
     for output in missing {
@@ -353,14 +353,14 @@ fn add_output(missing: &MissingOutput) -> Action {
     Action::new("add_output", format!("Add what shows {}", missing.shows)).command(missing.command.clone())
 }
 
-/// What would show the health of the first drives that say nothing of it.
+/// Commands that show the health of the first drives whose outputs do not.
 pub(super) fn health_outputs(missing: &[MissingOutput]) -> Vec<Action> {
     const DRIVES_LISTED: usize = 2;
     let is_health = |output: &&MissingOutput| output.command.contains("smartctl");
     missing.iter().filter(is_health).take(DRIVES_LISTED).map(add_output).collect()
 }
 
-/// What is failing is read for its data alone, not for its speed.
+/// On a failing drive no speed test is advised: it should be read only to save its data.
 pub(crate) fn speed_not_shown(facts: &str, is_failing: bool) -> (String, Answer) {
     let answer = Answer::unknown("undecided", "Speed", "no result of a speed test is among these outputs");
     let summary = format!("{facts} How fast it is, these outputs do not say.");
@@ -417,7 +417,7 @@ pub(super) fn product(drive: &str, rated: Rated) -> Answer {
 /// Hours of a year.
 const YEAR_HOURS: f64 = 8766.0;
 
-/// Both in bytes, and hours with power.
+/// `written` and `rated` are in bytes, `hours_left` in power-on hours.
 pub(super) fn endurance(drive: &str, written: f64, rated: f64, hours_left: Option<f64>) -> Answer {
     let terabytes = |bytes: f64| format!("{} TB", digits(bytes / 1e12));
     let used = format!(
@@ -435,7 +435,7 @@ pub(super) fn endurance(drive: &str, written: f64, rated: f64, hours_left: Optio
     Answer::info("endurance", "Endurance", text)
 }
 
-/// Of a drive whose model is not known.
+/// For a drive of unknown model.
 pub(super) fn class(drive: &str, usual: &Usual) -> Answer {
     let (low, high) = usual.range();
     let usual_reads = range(Rate(low), Rate(high));

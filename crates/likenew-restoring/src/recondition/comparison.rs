@@ -16,7 +16,7 @@ pub(super) enum Measure {
     Metric(Metric),
     /// Sequential reads of old data.
     OldData,
-    /// The same places rewritten, before and after all was.
+    /// The same addresses rewritten, in the first pass and in the second.
     Rewriting,
 }
 
@@ -52,7 +52,7 @@ impl Measure {
         })
     }
 
-    /// The measures that show what a step does to a drive on which no cause of it was found; none if every one may.
+    /// The measures that show what a step does if no cause calls for it; empty if any measure may.
     pub(super) fn shown_by(step: StepName) -> Vec<Self> {
         match step {
             StepName::Refresh => Vec::new(),
@@ -93,7 +93,7 @@ pub(super) struct Goal {
 }
 
 impl Change {
-    /// By the speeds of the same places rewritten before and after, in bytes a second.
+    /// From speeds of rewriting the same addresses before and after, in bytes a second.
     pub(super) fn of_rewriting(before: &[f64], after: &[f64]) -> Option<Self> {
         let measured = |speeds: &[f64]| {
             let mean = speeds.iter().sum::<f64>() / speeds.len() as f64;
@@ -113,12 +113,12 @@ impl Change {
         self.ratio().low > 1.0
     }
 
-    /// How far it moved toward its goal, as a share of that; `None` without a goal.
+    /// How far it moved toward its goal, as a share of the goal; `None` without one.
     fn gain(&self) -> Option<f64> {
         self.reference.map(|goal| (self.after.value - self.before.value) / goal.value)
     }
 
-    /// Whether it certainly was below its goal; what has none may have been.
+    /// Whether it certainly was below its goal; true without a goal.
     fn was_slow(&self) -> bool {
         self.reference.is_none_or(|goal| self.before.high < AT_GOAL * goal.value)
     }
@@ -132,7 +132,7 @@ impl Change {
 /// Share of a goal from which nothing is missing. Chosen: what is called restored.
 const AT_GOAL: f64 = 0.95;
 
-/// Least change that counts, as a share of the goal. Chosen: who loses 98% does not feel a hundredth more.
+/// Least change that counts, as a share of the goal. Chosen: after a loss of 98%, nobody feels a hundredth more.
 const GAIN_LEAST: f64 = 0.03;
 
 /// Whether a step helped.
@@ -159,8 +159,8 @@ impl Effect {
         }
     }
 
-    /// From the measures that should show it: one has to be faster by more than `noticeable`. If none is
-    /// known, one of many is faster by chance, so it has to have been slow, and nothing may be slower.
+    /// From the measures that should show it: one has to be faster by more than `noticeable`. If `is_known` is false,
+    /// any of many may be faster by chance, so it also has to have been slow, and none may be slower.
     pub(super) fn classify(changes: &[&Change], noticeable: f64, is_known: bool) -> Self {
         let counts = |change: &Change| {
             change.gain().is_none_or(|gain| gain >= GAIN_LEAST) && (is_known || change.was_slow())
@@ -180,8 +180,8 @@ impl Effect {
     }
 }
 
-/// The change to report: of the certain ones, that with the largest lower end, so that no success is quoted
-/// with a range that includes "no change"; otherwise the largest.
+/// The change to report: the certain one with the largest lower end, else the largest. So no success is
+/// quoted with a range that includes "no change".
 pub(super) fn largest<'a>(changes: impl IntoIterator<Item = &'a Change>) -> Option<&'a Change> {
     let rank = |change: &Change| match change.ratio() {
         ratio if change.is_certain() => (true, ratio.low),

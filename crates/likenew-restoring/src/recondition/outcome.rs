@@ -1,5 +1,5 @@
-//! What each step did and changed: the same check before and after it, how much each metric changed, and whether that is more than
-//! repeating the check would give. The overall result, and the tables.
+//! What each step did, and whether it helped: how much each metric changed between the checks before and
+//! after, and whether that is more than repeating a check gives. Also the overall result, and the tables.
 
 use likenew_core::findings::{Answer, Loss, Row};
 use likenew_core::fix::FixReport;
@@ -20,16 +20,16 @@ pub(super) struct StepOutcome<'a> {
     pub(super) attempt: &'a Attempt<'a>,
     /// All measures before and after.
     pub(super) changes: Vec<Change>,
-    /// Those that should show an effect.
+    /// The changes that should show an effect.
     pub(super) metrics_showing: Vec<Change>,
     pub(super) effect: Effect,
     /// Facts about the drive that speak against the step without forbidding it.
     pub(super) warnings: Vec<String>,
     /// Why the result is uncertain, beyond its intervals.
     pub(super) caveat: Option<String>,
-    /// What headed the check before.
+    /// The measure of the headline of the check before.
     pub(super) headline: Option<Measure>,
-    /// Why it cannot help, if what makes the drive slow is known and is nothing that it fixes.
+    /// Why the step cannot help: it does not fix the known cause.
     pub(super) wrong_step: Option<String>,
 }
 
@@ -50,7 +50,7 @@ impl StepOutcome<'_> {
         skips.into_iter().chain(warnings).chain(self.caveat.clone()).fold(answer, Answer::caveat)
     }
 
-    /// The change to report: where nothing became faster, that of what was slow.
+    /// The change to report; if nothing became faster, the change of the measure that was slow.
     fn reported(&self) -> Option<&Change> {
         let is_headline = |change: &&Change| Some(change.measure) == self.headline;
         let slow = self.metrics_showing.iter().find(is_headline).filter(|_| self.effect != Effect::Yes);
@@ -184,7 +184,7 @@ fn most_slowed(changes: &[Change]) -> Option<&Change> {
     (most.ratio().high < 1.0).then_some(most)
 }
 
-/// The results of the fixes of a step.
+/// Sentences about what the fixes of a step did.
 fn results(step: StepName, fix_reports: &[&FixReport]) -> Vec<String> {
     let mut sentences = Vec::new();
     let sum = |field: fn(&FixReport) -> u64| fix_reports.iter().map(|report| field(report)).sum::<u64>();
@@ -258,8 +258,8 @@ fn change_row(name: StepName, change: &Change) -> Row {
     }
 }
 
-/// The passes of a step. The speed is that of the whole pass; the interval bounds the mean of its windows, in
-/// which a slow one counts for less than its time.
+/// The passes of a step as rows. The speed is that of the whole pass; the interval bounds the mean of its
+/// windows, where a slow one counts for less than its time.
 pub(super) fn pass_rows(attempt: &Attempt<'_>) -> impl Iterator<Item = Row> {
     let with_interval = |(index, pass): (usize, &WritePass)| {
         let speeds: Vec<f64> = pass.points().into_iter().map(|[_, speed]| speed).collect();

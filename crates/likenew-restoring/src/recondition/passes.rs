@@ -1,12 +1,12 @@
-//! Steps that write all of a space in passes: this restores a drive that takes no TRIM.
+//! Steps that write all of a space in passes, which restores a drive that takes no TRIM.
 //!
-//! Free space is overwritten sequentially, again and again, until its speed no longer changes. That is the method of
-//! "Reconditioning a solid state drive" (2009–2010): one huge file over all free space, whose erase blocks go stale as wholes.
+//! Free space is overwritten sequentially until its speed no longer changes. That is the method of "Reconditioning a
+//! solid state drive" (2009–2010): one huge file over all free space, whose erase blocks go stale as wholes.
 //!
-//! Data is rewritten in place, in address order, so that nothing is lost. Data that was written in one go goes stale in one go, and
-//! collecting that copies nothing. The addresses are divided into spans. The first part of each span is rewritten as a probe; the
-//! rest follows only where the probe was slow. A second pass begins with the same probes, so what the first pass has brought is
-//! known span by span.
+//! Existing data is rewritten in place, in address order, so nothing is lost. Data written in one go goes stale in one
+//! go, and collecting it copies nothing. The addresses are divided into spans. The first part of each span, its probe,
+//! is rewritten; the rest follows only if the probe was slow. A second pass begins with the same probes, which show the
+//! gain of each span.
 
 use std::ops::Range;
 
@@ -31,20 +31,20 @@ pub(super) struct Overwrite;
 /// Overwrites everything.
 pub(super) struct OverwriteAll;
 
-/// Block and queue depth of the writes: deep enough to keep a drive busy.
+/// Bytes of a write; its queue depth, `DEPTH`, keeps a drive busy.
 const BLOCK: u32 = 1 << 20;
 const DEPTH: u32 = 4;
 /// Windows of a pass.
 const WINDOWS: u64 = 128;
-/// A pass is written in parts of this many bytes or more, and in so many at most: no more is written than pays.
+/// Fewest bytes of a part, after which a pass may end so that no more is written than pays. A pass has `PARTS_MAX` parts at most.
 const PART_BYTES_MIN: u64 = 1 << 30;
 const PARTS_MAX: u64 = 64;
-/// So many parts in a row that are fast end a pass, not before this part of the space: the spare blocks of a drive take the first
-/// writes at full speed whatever lies on it.
+/// Fast parts in a row that end a pass, once one in `WARM_UP_PART` of the space is written: the spare blocks
+/// of a drive take the first writes at full speed whatever lies on it.
 const FAST_PARTS: usize = 2;
 const WARM_UP_PART: u64 = 16;
-/// Gain left after a pass, as a share of the speed it converges to, below which it is the last. Chosen: 1% is
-/// not worth a pass.
+/// Gain left after a pass, as a share of the speed that passes converge to, below which no pass follows.
+/// Chosen: 1% is not worth a pass.
 const REMAINING_GAIN_MIN: f64 = 0.01;
 /// Time limit for the file system to send TRIM for deleted files. Chosen: some send it seconds later.
 const RELEASE_WAIT: Nanos = Nanos::from_secs(6);
@@ -74,7 +74,7 @@ impl ReconditionStep for OverwriteAll {
     }
 }
 
-/// Whether this many passes were enough, judged by the speed that they converge to, if any measured one.
+/// Whether so many passes are enough: no more are allowed, or their speeds have converged.
 fn is_enough(passes: usize, speeds: &[f64], most: usize) -> bool {
     passes >= most || is_steady(speeds)
 }
@@ -84,7 +84,7 @@ pub(super) fn is_steady(speeds: &[f64]) -> bool {
     approach(speeds).is_some_and(|approach| approach.remaining <= REMAINING_GAIN_MIN)
 }
 
-/// Pass after pass, until another would change little.
+/// Overwrites a space pass after pass, until another pass would change little.
 fn overwrite(attempt: &mut Attempt<'_>, steps: &mut Steps<'_>, space: &Range<u64>) -> Result<(), Ended> {
     let context = attempt.context;
     let bytes = space.end - space.start;
@@ -108,8 +108,8 @@ fn overwrite(attempt: &mut Attempt<'_>, steps: &mut Steps<'_>, space: &Range<u64
     attempt.idle(steps)
 }
 
-/// One pass, part by part. It ends early, and is the last, where what comes next would gain nothing: its last parts were as fast as
-/// places that were written before, and the spare blocks of the drive are used up.
+/// One pass, part by part. It ends early, and is the last, once more would gain nothing: its parts are as
+/// fast as addresses that were written again, and the spare blocks of the drive are used up.
 fn overwrite_once(
     attempt: &mut Attempt<'_>,
     steps: &mut Steps<'_>,
@@ -135,8 +135,8 @@ fn overwrite_once(
     }
 }
 
-/// Whether a part was as fast as the goal, and all of it as fast as its fastest quarter: a goal that was measured on a busy machine may
-/// be too low.
+/// Whether a part is as fast as the goal, and as its own fastest quarter: a goal that was measured on a busy
+/// machine may be too low.
 fn is_fast(part: &Segment, goal_bytes_per_s: f64) -> bool {
     let mut pass = WritePass::default();
     pass.add_segment(part);
@@ -165,34 +165,34 @@ fn part(step: StepName, pass: usize, space: &Range<u64>, written: u64) -> Worklo
     }
 }
 
-/// What reaches this share of the speed that it should have is fast. Chosen: what is called restored.
+/// Share of the goal from which a write is fast. Chosen: what is called restored.
 pub(super) const FAST: f64 = 0.95;
 
 pub(super) struct Rewrite;
 
-/// Passes over the drive at most.
+/// Most passes over the drive.
 const PASSES: usize = 2;
-/// A span is one of so many, and not shorter than this share of a small drive, in bytes of a large one.
+/// Most spans of a drive, and fewest of a small one (`SPANS_MIN`); between these, a span has `SPAN_BYTES`.
 const SPANS_MAX: u64 = 128;
 const SPANS_MIN: u64 = 16;
 const SPAN_BYTES: u64 = 1 << 30;
-/// The part of a span that is its probe, and its least length in bytes: longer than the caches of most drives (assumed).
+/// One in so many bytes of a span is its probe, `PROBE_BYTES_MIN` at least: longer than the caches of most drives (assumed).
 const PROBE_SHARE: u64 = 16;
 const PROBE_BYTES_MIN: u64 = 16 << 20;
-/// Spans at the beginning that are rewritten however fast their probes were: the spare blocks of a drive, up to some 7 % of it,
-/// take the first writes at full speed whatever lies on it.
+/// Share of the spans, at the beginning, that are rewritten even if their probes are fast: the spare blocks
+/// of a drive, up to some 7% of it, take the first writes at full speed.
 const WARM_UP_SHARE: f64 = 1.0 / 16.0;
-/// Where nobody knows what it should have, a probe that reaches this share of the fastest tenth of all parts is: speeds on a real drive
-/// scatter, and writes into scattered data reach less than half.
+/// Share of the fastest tenth of all parts from which a probe is fast, if no goal is known: speeds on a real
+/// drive scatter, and writes into scattered data reach less than half.
 const FAST_BY_OTHERS: f64 = 0.5;
-/// So much of a pass has been written when its speed is compared with the slowest quarter of it so far, and so much faster it has to
-/// be by then, once at least. A page-mapped drive whose valid data is evenly spread over its erase blocks is 1.2 times as fast or
-/// more after a quarter, with up to 28 % of spare flash. A drive that still becomes slower uses up what was stale before, and shows
-/// nothing yet; by the last of these it has to.
+/// Shares of a pass at which its speed is compared with its slowest quarter so far, and has to reach
+/// `GAIN_LEAST` times that once. A page-mapped drive whose valid data is evenly spread over its erase blocks
+/// is 1.2 times as fast or more after a quarter, with up to 28% of spare flash. A drive that still becomes
+/// slower uses up what was stale before, so it has until the last checkpoint.
 const CHECKPOINTS: [f64; 3] = [0.25, 0.375, 0.5];
 const GAIN_LEAST: f64 = 1.05;
-/// Where that shows nothing, so many of the first probes are written again, and have to be so much faster than they were: a drive that
-/// maps whole erase blocks becomes faster only where it was rewritten.
+/// Probes that are written again if checkpoints show no gain, and have to be `TRIAL_GAIN_LEAST` times as
+/// fast: a drive that maps whole erase blocks becomes faster only where it was rewritten.
 const TRIALS: usize = 4;
 const TRIAL_GAIN_LEAST: f64 = 1.1;
 
@@ -214,7 +214,7 @@ impl ReconditionStep for Rewrite {
     }
 
     fn bytes_least(&self, context: &StepContext<'_>) -> Option<u64> {
-        // How much of what its file system holds is in a folder is known once it was read.
+        // How much of its file system's data lies in a folder is not known until it was read.
         self.bytes(context).filter(|_| !context.is_folder()).map(|bytes| bytes / PASSES as u64)
     }
 
@@ -238,7 +238,7 @@ impl ReconditionStep for Rewrite {
     }
 }
 
-/// All files of a folder, in one pass that goes on where it was stopped.
+/// Rewrites all files of a folder in one pass, which resumes where it was stopped.
 fn rewrite_files(
     attempt: &mut Attempt<'_>,
     steps: &mut Steps<'_>,
@@ -303,8 +303,8 @@ struct Walk<'a, 'b, 'c> {
     steps: &'b mut Steps<'a>,
     settings: RewriteSettings,
     goal: Option<f64>,
-    /// Whether the speed of rewriting shows what it gains. It does not where only small writes are slow: then everything is
-    /// rewritten once.
+    /// Whether the speed of rewriting shows its gain. It does not if only small writes are slow; then
+    /// everything is rewritten once.
     shows_gain: bool,
     passes: &'c mut Vec<WritePass>,
 }
@@ -328,7 +328,7 @@ impl Walk<'_, '_, '_> {
         self.passes.last_mut().expect("a pass was just begun")
     }
 
-    /// Whether it was worth going on.
+    /// Rewrites the spans once; false if it was not worth going on.
     fn pass(&mut self, spans: &[Range<u64>]) -> Result<bool, Break> {
         let warm_up = (spans.len() as f64 * WARM_UP_SHARE).ceil() as usize;
         let is_first = self.passes.len() == 1;
@@ -377,7 +377,7 @@ impl Walk<'_, '_, '_> {
         Ok(quantile(&gains, 0.5).is_none_or(|gain| gain >= TRIAL_GAIN_LEAST))
     }
 
-    /// How fast a piece was written, where that is known.
+    /// Rewrites a piece, and returns its speed if that is known.
     fn piece(&mut self, piece: AddressRange) -> Result<Option<f64>, Break> {
         let settings = self.settings;
         match apply(self.steps, || Fix::Rewrite { pieces: vec![piece], settings })? {
@@ -393,7 +393,7 @@ impl Walk<'_, '_, '_> {
         }
     }
 
-    /// Whether writing is as fast as it should be. Where nobody knows what it should be, a second pass compares it with the fastest
+    /// Whether writing is as fast as it should be. Without a goal, a second pass compares it with the fastest
     /// parts.
     fn is_fast(&self, speed: Option<f64>) -> bool {
         let least = match self.goal {
@@ -405,7 +405,7 @@ impl Walk<'_, '_, '_> {
             }
             None => None,
         };
-        // Of zeros nothing is written, and what comes after them may be slow.
+        // Zeros are skipped and have no speed; what comes after them may be slow.
         speed.zip(least).is_some_and(|(speed, least)| speed >= least)
     }
 }
@@ -419,8 +419,8 @@ enum Trend {
 }
 
 impl Trend {
-    /// Of speeds in order, by the medians of their quarters, as other programs may have been in between. Too few of them are as good
-    /// as rising: they do not show that nothing is gained.
+    /// Compares the medians of the quarters, because other programs may have delayed single writes. Too few
+    /// speeds count as rising, because they do not show that nothing is gained.
     fn of(speeds: &[f64]) -> Self {
         let part = speeds.len() / 4;
         let median = |quarter: usize| quantile(&speeds[quarter * part..(quarter + 1) * part], 0.5);
@@ -491,7 +491,7 @@ mod tests {
             }
             assert_eq!(at, used.end);
         }
-        // A drive that is smaller than a probe is one.
+        // A drive that is smaller than a probe is a single probe.
         assert_eq!(parts(&(0..4 << 20)), (AddressRange { offset: 0, bytes: 4 << 20 }, None));
     }
 
@@ -504,7 +504,7 @@ mod tests {
         // What was stale before is used up first.
         assert_eq!(Trend::of(&speeds([60.0, 45.0, 30.0, 27.0])), Trend::Falling);
         assert_eq!(Trend::of(&speeds([60.0, 30.0, 27.0, 31.0])), Trend::Rising);
-        // One that waited for somebody else decides nothing.
+        // A single write that waited for another program decides nothing.
         let mut with_pause = speeds([20.0; 4]);
         with_pause[38] = 1.0;
         with_pause[2] = 80.0;

@@ -1,4 +1,4 @@
-//! Rewrites slow old data in place: flash cells with fresh charge are read without retries.
+//! The step `refresh`: rewrites slow old data in place, because flash cells with fresh charge are read without retries.
 
 use std::ops::Range;
 
@@ -21,7 +21,7 @@ const SURVEY: &str = "survey";
 /// Bytes of small reads at QD1, which show retries best: deeper queues and read-ahead hide them behind the
 /// link.
 const BLOCK: u32 = 4096;
-/// Evenly spaced reads per window, most windows, and fewest bytes of a window.
+/// Evenly spaced reads of a window. There are at most `WINDOWS` windows, of `WINDOW_LEAST` bytes or more.
 const PER_WINDOW: u64 = 16;
 const WINDOWS: u64 = 1024;
 const WINDOW_LEAST: u64 = 4 << 20;
@@ -38,16 +38,16 @@ const READS_AFTER: &str = "reads after rewrite";
 /// Quantile of all windows, in 0..1, that stands for fresh data until a trial has rewritten some. Chosen: the
 /// fastest tenth.
 const FAST: f64 = 0.1;
-/// What is written again on trial, and read in so many windows before and after.
+/// Bytes that a trial rewrites, and reads in `TRIAL_WINDOWS` windows before and after.
 const TRIAL: u64 = 64 << 20;
 const TRIAL_WINDOWS: u64 = 16;
-/// A refresh skips zeros, so a trial says nothing of a part with less than this share of other data; then
-/// another part is tried, up to this many times. Chosen: a quarter still shows in the quantiles.
+/// A refresh skips zeros, so a part on trial needs this share of other data; up to `TRIALS` parts are tried.
+/// Chosen: a quarter still shows in the quantiles.
 const DATA_SHARE_MIN: f64 = 0.25;
 const TRIALS: usize = 8;
-/// Share of a latency from which windows count as just as slow. Chosen: below their spread.
+/// Share of a latency from which a window counts as just as slow. Chosen: below the spread of windows.
 const ALIKE: f64 = 0.9;
-/// Quantile of windows that are as slow, in 0..1, which other programs did not delay. Chosen: three of four may be.
+/// Quantile of equally slow windows, in 0..1, that other programs did not delay. Chosen: they may have delayed three of four.
 const UNDISTURBED: f64 = 0.25;
 
 impl ReconditionStep for Refresh {
@@ -74,7 +74,7 @@ impl ReconditionStep for Refresh {
         let survey = steps.run_seeded(|| survey(&used))?;
         let windows = windows(survey, &used);
         let pieces = match context.fresh_small_ns {
-            // It is not known beforehand how much of it is slow.
+            // A dry run does not know how much is slow, so it takes all.
             _ if survey.is_dry_run() => {
                 vec![AddressRange { offset: used.start, bytes: used.end - used.start }]
             }
@@ -106,7 +106,7 @@ fn refresh_files(attempt: &mut Attempt<'_>, steps: &mut Steps<'_>) -> Result<(),
     attempt.idle_if_fixed(steps)
 }
 
-/// What a trial shows, where no fresh data was read.
+/// What a trial shows. It is made if the check read no fresh data.
 enum Trial {
     /// No part is slower than the fastest ones.
     NothingSlow,
@@ -116,7 +116,7 @@ enum Trial {
     Fresh { latency_ns: f64, attempted_pieces: Vec<AddressRange> },
 }
 
-/// Rewrites a small part, from the slowest on, and reads it before and after.
+/// Rewrites a small part that is among the slowest, and reads it before and after.
 fn trial(windows: &[Window], steps: &mut Steps<'_>) -> Result<Trial, Ended> {
     let latencies_ns: Vec<f64> = windows.iter().map(|window| window.latency_ns).collect();
     let Some(fast) = quantile(&latencies_ns, FAST) else { return Ok(Trial::NothingSlow) };
@@ -142,7 +142,7 @@ fn trial(windows: &[Window], steps: &mut Steps<'_>) -> Result<Trial, Ended> {
     Ok(Trial::NoGain)
 }
 
-/// From reads of a part of which a share `held` data, before and after it was rewritten.
+/// What reads of a part before and after its rewriting show; `held` is its share of data other than zeros.
 fn gain(
     windows: &[Window],
     before: &Segment,
@@ -250,9 +250,9 @@ fn portions(pieces: &[AddressRange]) -> impl Iterator<Item = Vec<AddressRange>> 
     batches.into_iter()
 }
 
-/// Latency in a survey of what takes this long when read close together; `None` if nothing does.
+/// Latency in a survey of data that takes `close_ns` when read close together; `None` if none is that slow.
 ///
-/// Most windows that are as slow were not delayed by other programs. The part that was tried may have been: it was the slowest.
+/// It comes from windows that are as slow: the tried part was the slowest, so other programs may have delayed it.
 fn survey_latency_ns(windows: &[Window], close_ns: f64) -> Option<f64> {
     let latencies = windows.iter().map(|window| window.latency_ns);
     let alike: Vec<f64> = latencies.filter(|latency_ns| *latency_ns >= ALIKE * close_ns).collect();
@@ -264,7 +264,7 @@ fn latencies(segment: &Segment) -> Vec<f64> {
 }
 
 /// The piece around the slowest untried window that is about as slow, up to the length of a trial. `None` if
-/// no window is slower than this.
+/// no window is slower than the limit.
 fn slowest(
     windows: &[Window],
     longer_than_ns: f64,
@@ -356,7 +356,7 @@ mod tests {
 
     struct Drive {
         holds: Vec<Holds>,
-        /// Random spread of the latencies of windows; this one takes longest.
+        /// The window that is slowest by the random spread of latencies.
         slowest: usize,
         /// Windows that were delayed by other programs while all were surveyed.
         delayed: std::ops::Range<usize>,
@@ -512,13 +512,13 @@ mod tests {
 
     #[test]
     fn zeros_tell_nothing_of_it() {
-        // Half of it, most of it, nearly all of it, and so much that several trials are needed.
+        // Zeros are half of the part, most of it, nearly all of it, and so much that several trials are needed.
         for (zeros, slowest, tries) in [(0..8, 0, 1), (0..11, 0, 1), (0..14, 0, 2), (0..60, 30, 5)] {
             let (latency, attempted_pieces) = drive(zeros, slowest).attempted_pieces().unwrap();
             assert!(is_fresh(latency) && attempted_pieces.len() <= tries, "{latency:?} {attempted_pieces:?}");
             assert!(tries == 1 || attempted_pieces.len() > 1, "{attempted_pieces:?}");
         }
-        // Only zeros.
+        // There are only zeros.
         let (latency, attempted_pieces) = drive(0..100, 30).attempted_pieces().unwrap();
         assert!(latency.is_none() && attempted_pieces.len() == 7, "{latency:?} {attempted_pieces:?}");
     }

@@ -31,16 +31,16 @@ pub(super) trait ReconditionStep: Sync {
     /// Most bytes that it writes, as far as known beforehand.
     fn bytes(&self, context: &StepContext<'_>) -> Option<u64>;
 
-    /// What it writes if one round is enough, where that is less than `bytes` and known.
+    /// Bytes that it writes if one pass is enough, if that is known and less than `bytes`.
     fn bytes_least(&self, _context: &StepContext<'_>) -> Option<u64> {
         None
     }
 
-    /// Takes it from its beginning, and keeps its passes in `attempt`.
+    /// Runs the step from its beginning, and keeps its passes in `attempt`.
     fn run(&self, attempt: &mut Attempt<'_>, steps: &mut Steps<'_>) -> Result<(), Ended>;
 }
 
-/// Applies a fix, again where it was stopped.
+/// Applies a fix, and again each time it was stopped before its end.
 pub(super) fn apply<'a>(steps: &mut Steps<'a>, fix: impl Fn() -> Fix) -> Result<&'a ProbeResult, Ended> {
     loop {
         let result = steps.probe(|| Probe::Fix(fix()))?;
@@ -62,7 +62,7 @@ pub(super) struct Attempt<'a> {
     pub(super) past: PastSteps<'a>,
     /// Its passes, if it overwrites or rewrites.
     pub(super) passes: Vec<WritePass>,
-    /// How the rewriting of everything ended; none of another step.
+    /// How rewriting all data ended; `None` for other steps.
     pub(super) rewrite_end: Option<RewriteEnd>,
 }
 
@@ -73,7 +73,7 @@ impl<'a> Attempt<'a> {
         Self { name, context, checks, before, past, passes: Vec::new(), rewrite_end: None }
     }
 
-    /// Takes the step.
+    /// Runs the step.
     pub(super) fn run<'b: 'a>(
         &mut self,
         step: &dyn ReconditionStep,
@@ -81,7 +81,7 @@ impl<'a> Attempt<'a> {
     ) -> Result<(), Ended> {
         let end = step.run(self, steps);
         self.past = steps.since(self.before);
-        // What was rewritten in several passes may be zeros, which are not written.
+        // A pass of rewriting that met only zeros wrote nothing, and does not count.
         let is_rewriting = self.rewrite_end.is_some();
         self.passes.retain(|pass| pass.bytes > 0 || !is_rewriting);
         end
@@ -96,7 +96,7 @@ impl<'a> Attempt<'a> {
         Ok(())
     }
 
-    /// The same, unless its fix was refused.
+    /// Idle time, unless the fix was refused.
     pub(super) fn idle_if_fixed(&self, steps: &mut Steps<'_>) -> Result<(), Ended> {
         let done = steps.since(self.before).observations;
         if done.iter().any(|observation| observation.result.fix_report().is_some()) {
@@ -125,7 +125,7 @@ impl<'a> Attempt<'a> {
     pub(super) fn has_run(&self) -> bool {
         let has_written = |segment: &Segment| segment.bytes(Op::Write) + segment.bytes(Op::Trim) > 0;
         let has_fixed = |observation: &Observation| match (&observation.probe, &observation.result) {
-            // Zeros are dealt with, and not written.
+            // Zeros count as rewritten, though they are not written.
             (
                 Probe::Fix(
                     Fix::Refresh { .. }
@@ -182,7 +182,7 @@ impl<'a> Attempt<'a> {
 pub(super) struct WritePass {
     /// The speed against bytes written in address order.
     pub(super) speeds: Vec<WriteSpeed>,
-    /// Bytes written, and time that passed.
+    /// Bytes written within `elapsed_ns`.
     pub(super) bytes: u64,
     pub(super) elapsed_ns: u64,
     /// The speed of the probe of each span, in bytes a second.
@@ -201,7 +201,7 @@ impl WritePass {
         self.elapsed_ns += report.elapsed.0;
     }
 
-    /// Adds sequential writes; nothing of the speed of those that failed.
+    /// Adds sequential writes; failed ones add no speed.
     pub(super) fn add_segment(&mut self, segment: &Segment) {
         self.bytes += segment.total().bytes;
         self.elapsed_ns += segment.elapsed().0;
@@ -221,14 +221,14 @@ impl WritePass {
         }
     }
 
-    /// All of it, in bytes a second.
+    /// Speed of the whole pass, in bytes a second.
     pub(super) fn bytes_per_s(&self) -> Option<f64> {
         let (bytes, ns) =
             self.speeds.iter().fold((0, 0), |(bytes, ns), point| (bytes + point.bytes, ns + point.elapsed.0));
         (ns > 0).then(|| bytes as f64 / (ns as f64 * 1e-9))
     }
 
-    /// The points as speed in bytes a second against bytes that were written in this pass up to their ends.
+    /// Points of speed, in bytes a second, against the bytes written in this pass up to each point's end.
     pub(super) fn points(&self) -> Vec<[f64; 2]> {
         let mut written = 0;
         let mut points = Vec::with_capacity(self.speeds.len());
@@ -258,20 +258,20 @@ pub(super) struct StepContext<'a> {
     pub(super) sustained_goal_bytes_per_s: Option<f64>,
     /// Which writes were slow in the latest check.
     pub(super) slow_writes: SlowWrites,
-    /// What the checks have shown by writing places again.
+    /// What the checks have shown by writing the same addresses again.
     pub(super) trial: Trial,
     /// Whether the latest check was faster after TRIM of what it wrote.
     pub(super) trim_gains: bool,
 }
 
-/// What writing places again showed: a trial that needs neither a cause nor a reference.
+/// What writing the same addresses again showed: a test that needs neither a cause nor a reference.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Trial {
     /// Nothing was written again, or too little to tell.
     Unknown,
-    /// Places are not faster written again.
+    /// Addresses are not faster when written again.
     NoGain,
-    /// Places became faster by it, up to this speed, and others are not that fast yet.
+    /// Addresses became faster by it, up to this speed, and others are not that fast yet.
     Gain { bytes_per_s: f64 },
 }
 
@@ -307,7 +307,7 @@ impl StepContext<'_> {
 
     /// Why a step cannot run here, from the kind of target or the state of the drive; `None` if it can.
     pub(super) fn obstacle(&self, name: StepName) -> Option<String> {
-        // A folder without room is not opened for writing, and none is in a dry run; giving a folder would not help.
+        // A full folder and a dry run's folder are not opened for writing, so the advice to give a folder would not help.
         if self.is_folder() && name == StepName::Overwrite && !self.evidence.geometry.writable {
             if self.options.overwrite_max.is_none_or(|most| most < OVERWRITTEN_LEAST) {
                 return Some(wording::folder_is_full());
@@ -316,7 +316,7 @@ impl StepContext<'_> {
                 return Some(wording::folder_is_read_only());
             }
         }
-        // The facts of a simulated drive may be hidden; what it is made of is not. Virtual drives claim to rotate as their host likes.
+        // A simulated drive may hide its facts, but not its medium. A virtual drive claims to rotate as its host likes.
         if name == StepName::Rewrite && self.is_simulated() && self.evidence.identity.rotates() {
             return Some(wording::hard_disk_gains_nothing());
         }
@@ -329,7 +329,7 @@ impl StepContext<'_> {
         if site.writable || !self.options.dry_run || !self.is_folder() {
             return site;
         }
-        // A dry run makes no files, so that only its options know how much they could take.
+        // A dry run makes no files, so only the options say how much they could take.
         Site { writable: true, free_bytes: self.options.overwrite_max, ..site }
     }
 
@@ -346,14 +346,14 @@ impl StepContext<'_> {
         free_space(self.evidence, self.options.free)
     }
 
-    /// The share of its rated endurance that a drive has used up, if that is all of it.
+    /// The share of its rated endurance that a drive has used up, if it has used up all.
     pub(super) fn worn_out(&self) -> Option<f64> {
         let [drive] = self.facts?.drives.as_slice() else { return None };
         drive.health.used_percent.get().map(|percent| percent / 100.0).filter(|used| *used >= 1.0)
     }
 
-    /// Bytes that the owner's files can have, or the old ones of them, in a folder: those of all files where they were counted, else
-    /// what its file system has in use.
+    /// Bytes that the owner's files in a folder can have, or only the old ones: as counted, else what the
+    /// file system has in use.
     pub(super) fn file_bytes(&self, only_old: bool) -> Option<u64> {
         let counted = self.feasibility.and_then(|feasibility| {
             if only_old { feasibility.old_file_bytes.get() } else { feasibility.file_bytes.get() }

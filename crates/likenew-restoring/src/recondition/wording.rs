@@ -21,7 +21,7 @@ pub(super) const WRITES: &str = "writes what a check writes, twice; then, only i
 pub(super) enum Restoration {
     /// Every measure reached its goal.
     Restored,
-    /// Every measure is healthy again, and one below what counts as new.
+    /// Every measure is healthy again, and at least one is below what counts as new.
     MostlyRestored,
     /// Some measure became faster, and its goal is unknown.
     Faster,
@@ -29,7 +29,7 @@ pub(super) enum Restoration {
     PartlyRestored,
     /// Nothing became faster.
     NotRestored,
-    /// The same for a drive that was not slow.
+    /// Nothing became faster, on a drive that was not slow.
     NoChange,
     /// The change is too uncertain to call.
     Undecided,
@@ -37,7 +37,7 @@ pub(super) enum Restoration {
     Unattributed,
 }
 
-/// Of the most telling change of all steps, with their total loss. `why` says why it did not help, if that is known.
+/// The result of all steps, by their most telling change and total loss. `why` says why they did not help, if that is known.
 pub(super) fn result(
     result: Restoration,
     change: &Change,
@@ -87,8 +87,8 @@ pub(super) fn result(
 /// Reads are faster as well, or the check before met other programs.
 const NOT_CLEARLY_BY_THIS: &str = "faster now, but not clearly because of this";
 
-/// Share of a goal, as a ratio, from which a drive counts as restored and not only as mostly so: what counts as "as fast as new"
-/// in a check.
+/// Share of a goal, as a ratio, from which a drive counts as restored and not only mostly restored. The same
+/// as for "as fast as new" in a check.
 const AS_NEW: f64 = 0.95;
 
 /// Whether it is as fast as its goal, or its goal is unknown.
@@ -130,7 +130,7 @@ fn short_change(change: &Change) -> String {
     }
 }
 
-/// The same with the interval of the ratio.
+/// Like `short_change`, with the interval of the ratio.
 fn full_change(change: &Change) -> String {
     let ratio = change.ratio();
     let ratio = with_range(Factor(ratio.value), Factor(ratio.low), Factor(ratio.high));
@@ -169,8 +169,8 @@ pub(super) fn not_begun() -> (String, Answer) {
     ("Nothing was measured or done yet.".into(), Answer::unknown(RESULT, "Effect", "not measured yet"))
 }
 
-/// A named step is not possible.
-/// It is a problem if the check found one: the step does not solve it. `written` is what the check wrote.
+/// A named step is not possible. That is a problem if the check found one, which the step then does not
+/// solve. `written` is what the check wrote.
 pub(super) fn step_not_possible(
     step: StepName,
     reason: &str,
@@ -190,7 +190,7 @@ pub(super) fn step_not_possible(
     (summary, answer)
 }
 
-/// A named step that was possible.
+/// The run was stopped before a named step that is possible.
 pub(super) fn stopped_before(step: StepName) -> (String, Answer) {
     (
         format!("The run was stopped before {}.", lowercase_first(noun(step))),
@@ -198,7 +198,7 @@ pub(super) fn stopped_before(step: StepName) -> (String, Answer) {
     )
 }
 
-/// Only what erases can help, and why what keeps everything cannot.
+/// Only steps that erase can help; `why_not_rewritten` says why rewriting in place cannot.
 pub(super) fn only_lossy(actions: Vec<Action>, why_not_rewritten: Option<String>) -> (String, Answer) {
     let (summary, answer) = match why_not_rewritten {
         Some(reason) => (
@@ -213,7 +213,7 @@ pub(super) fn only_lossy(actions: Vec<Action>, why_not_rewritten: Option<String>
     (summary, Answer { actions, ..Answer::problem(RESULT, "Result", answer) })
 }
 
-/// Every step that helps writes all of a drive that has no writes left.
+/// Every step that helps writes the whole drive, which has used up its endurance.
 pub(super) fn worn_out(used: f64, actions: Vec<Action>) -> (String, Answer) {
     let used = Share(used);
     (
@@ -233,8 +233,7 @@ pub(super) fn replace_drive() -> Action {
     Action::new("copy_and_replace", "Back up now, then replace the drive")
 }
 
-/// No step can help, only the user.
-/// `cause` is a clause.
+/// No step can help, only the user. `cause` is a clause.
 pub(super) fn only_by_hand(cause: &str, actions: Vec<Action>) -> (String, Answer) {
     let answer = format!("not restored; no step changes this: {cause}");
     (
@@ -243,8 +242,7 @@ pub(super) fn only_by_hand(cause: &str, actions: Vec<Action>) -> (String, Answer
     )
 }
 
-/// The step that was named found nothing to do, and others can help.
-/// `cause` is a clause.
+/// The named step found nothing to do, and others can help. `cause` is a clause.
 pub(super) fn other_step(named: StepName, cause: &str, actions: Vec<Action>) -> (String, Answer) {
     let named = named.text();
     let answer = format!("not restored by {named}; another step can help against this: {cause}");
@@ -254,7 +252,7 @@ pub(super) fn other_step(named: StepName, cause: &str, actions: Vec<Action>) -> 
     )
 }
 
-/// Each step that would help, as an imperative, with what prevents it for now.
+/// `blocked` has each step that would help, as an imperative, and what prevents it for now.
 pub(super) fn not_now(blocked: &[(&str, &str)]) -> (String, Answer) {
     let answer =
         Answer::problem(RESULT, "Result", "not restored; the steps that would help are not possible now");
@@ -279,7 +277,7 @@ pub(super) fn no_remedy(cause: Option<&str>) -> (String, Answer) {
     }
 }
 
-/// I/Os that failed are an answer of their own.
+/// I/Os fail; they have an answer of their own.
 pub(super) fn drive_fails() -> (String, Answer) {
     (
         "Nothing was done: each step would load a failing drive further.".into(),
@@ -294,7 +292,7 @@ pub(super) fn as_new() -> (String, Answer) {
     )
 }
 
-/// Nobody knows how fast it should be; sustained writes, in bytes a second, are as fast in places that were written again.
+/// No goal is known, and addresses are not faster when written again. `bytes_per_s` is the speed of sustained writes.
 pub(super) fn no_gain(bytes_per_s: f64) -> (String, Answer) {
     let text = format!("places written again are as fast as at first ({})", Rate(bytes_per_s));
     (
@@ -303,7 +301,7 @@ pub(super) fn no_gain(bytes_per_s: f64) -> (String, Answer) {
     )
 }
 
-/// The same where something else is odd.
+/// Like `no_gain`, if something else is odd.
 pub(super) fn cause_unknown_without_gain(bytes_per_s: f64) -> (String, Answer) {
     let text = format!("places written again are as fast as at first ({})", Rate(bytes_per_s));
     (
@@ -452,7 +450,7 @@ pub(super) fn step_failed(step: StepName, reason: &str) -> (String, Answer) {
     (format!("{name} failed: {reason}."), answer)
 }
 
-/// In a table.
+/// A failed step in a table.
 pub(super) const FAILED: &str = "failed";
 
 /// A step that found nothing to do.
@@ -525,7 +523,7 @@ fn loss_text(loses: Loss) -> &'static str {
     }
 }
 
-/// `Sustained writes: 17% → 99.6% of new.`; nothing of a change that does not show.
+/// `Sustained writes: 17% → 99.6% of new.`; `None` for a change that does not show.
 pub(super) fn goal_reached(change: &Change) -> Option<String> {
     let goal = change.reference.as_ref()?;
     let [before, after] =
@@ -645,7 +643,7 @@ pub(super) fn rewritten_in_passes(passes: &[(u64, f64)]) -> Option<String> {
 
 // Before and now
 
-/// The headline of the check before; its problem is no problem of the result.
+/// The headline of the check before, whose problem is no problem of the result.
 pub(super) fn before(headline: &Answer) -> Answer {
     Answer::info("before", "Before", one_colon(&headline.answer))
 }
@@ -655,7 +653,7 @@ pub(super) fn now(headline: Answer) -> Answer {
     Answer { id: "now".into(), question: "Now".into(), answer, ..headline }
 }
 
-/// `as fast as new (280 MB/s read)`: the question takes the colon.
+/// `as fast as new (280 MB/s read)`: brackets replace the colon, because the question before it has one.
 fn one_colon(text: &str) -> String {
     match text.split_once(": ") {
         Some((what, how)) => format!("{what} ({how})"),
@@ -728,7 +726,7 @@ pub(super) struct PlanLine {
     pub(super) step: StepName,
     /// Whether it is possible, or why not.
     pub(super) reason: String,
-    /// Bytes that it writes, for a step that is possible.
+    /// Fewest bytes that it writes; `bytes` are the most. Both are for a step that is possible.
     pub(super) least: Option<u64>,
     pub(super) bytes: Option<u64>,
 }

@@ -1,4 +1,4 @@
-//! Does TRIM reach the drive? The first step that decides it gives the answer; the table and the charts of all steps.
+//! Turns the evidence of trim into answers, tables and charts. The first step that decides says whether TRIM reaches the drive.
 
 use likenew_core::drive::TargetKind;
 use likenew_core::findings::{Answer, Findings, Line, Row, Series, Shape, Standing};
@@ -284,10 +284,10 @@ fn not_possible(step: &'static str, question: &'static str, reason: &str) -> Tri
 /// Ratio of the two speeds below which there is no difference. Chosen: less is not worth setting TRIM up for.
 const RATIO_INSIGNIFICANT: f64 = 1.05;
 /// Share of the medium that must be freed for a drive that obeys TRIM to gain. Chosen: a quarter multiplies
-/// the spare of any drive; only one that never had to collect garbage gains nothing.
+/// the spare flash of any drive; only a drive that never had to collect garbage gains nothing.
 const MUCH: f64 = 0.25;
 
-/// Random writes that count.
+/// A pass of random writes that counts.
 pub(super) struct Pass<'e> {
     /// Whether TRIM was sent before.
     pub(super) trimmed: bool,
@@ -302,7 +302,7 @@ pub(super) struct Worth<'e> {
     pub(super) refusal: Option<&'e str>,
     released_bytes: u64,
     pub(super) released_share: Option<f64>,
-    /// Mean speed with TRIM over mean speed without. TRIM that could not be sent makes no difference, so that has no interval.
+    /// Mean speed with TRIM over mean speed without. If TRIM could not be sent, it has no interval.
     pub(super) ratio: Option<Estimate>,
 }
 

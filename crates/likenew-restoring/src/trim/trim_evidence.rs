@@ -16,7 +16,7 @@ pub(super) struct TrimEvidence<'e> {
     pub(super) read_back: ProbeAnswer<'e, ReadBackResult>,
     /// Why TRIM could not be sent, from the last attempt.
     pub(super) refusal: Option<&'e str>,
-    /// Why nobody knows how to release a range here.
+    /// Why no way to release a range is known here.
     pub(super) not_released: Option<&'e str>,
 }
 
@@ -27,7 +27,7 @@ pub(super) struct TrimStep {
     pub(super) question: &'static str,
     pub(super) answer: String,
     pub(super) evidence: String,
-    /// Whether it decides by itself.
+    /// Whether the step decides by itself.
     pub(super) decisive: bool,
 }
 
@@ -58,7 +58,7 @@ const FASTER: f64 = 1.25;
 const FREED_SHARE_MIN: f64 = 0.8;
 
 impl<'e> TrimEvidence<'e> {
-    /// Of two paths that were found, the later one counts.
+    /// Keeps the path of TRIM; the later of two counts.
     pub(super) fn put_path(&mut self, result: &'e ProbeResult) {
         match result {
             ProbeResult::TrimPath(path) => self.path = Some(Ok(path)),
@@ -157,7 +157,7 @@ impl<'e> TrimEvidence<'e> {
         ratio.is_finite().then_some(Timing { ratio, interval })
     }
 
-    /// Whether freed blocks read faster than anything but the mapping table explains.
+    /// Whether freed blocks are read faster than anything but the mapping table explains.
     pub(super) fn answers_from_map(&self) -> bool {
         self.timing().and_then(|timing| timing.interval).is_some_and(|interval| interval.low > FASTER)
     }
@@ -185,7 +185,7 @@ impl<'e> TrimEvidence<'e> {
 /// The content of freed blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// Another file has taken the place, or the drive refused to read it.
+    /// Another file has taken their place, or the drive refused to read them.
     Unknown,
     /// Zeros.
     Zeros,
@@ -202,7 +202,7 @@ pub(super) enum Outcome {
 /// Share of the freed bytes from which all of them count as trimmed. Chosen: the edges of TRIM units may keep
 /// their data.
 const NEARLY_ALL: f64 = 0.9;
-/// A smaller share than this is only the edges. Chosen: the complement of `NEARLY_ALL`.
+/// Share of the freed bytes from which part of them counts as trimmed; less is edges. Chosen: the complement of `NEARLY_ALL`.
 const A_PART: f64 = 0.1;
 
 impl Outcome {

@@ -76,9 +76,9 @@ impl Options for TrimOptions {
 }
 
 impl TrimOptions {
-    /// A simulated drive that is used as a whole needs no number.
+    /// The span that fits the target; `None` for a simulated drive that is used as a whole.
     fn fitting_span(&self, fitting: &Fitting<'_>) -> Result<Option<u64>, Unfit> {
-        /// A folder's span is written again and again.
+        /// Span of a folder, which is written again and again.
         const SPAN_OF_FOLDER: u64 = 1 << 30;
         /// Largest span of a simulated drive, which already takes long to fill.
         const SPAN_OF_DRIVE: u64 = 64 << 30;
@@ -129,7 +129,7 @@ impl TrimOptions {
 
     /// Bytes of each half.
     pub(super) fn half(&self, capacity: u64) -> u64 {
-        // A folder's layout follows the plan; otherwise it is the drive's whole capacity.
+        // Without a span, the layout of a folder has the smallest one, and a drive is used as a whole.
         let span = self.span.unwrap_or(if capacity == u64::MAX { 2 * HALF_STEP } else { capacity });
         let half = span / 2;
         half - half % HALF_STEP

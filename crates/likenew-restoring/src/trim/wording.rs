@@ -52,7 +52,7 @@ fn avoid_bridge() -> Action {
     Action::new("let_trim_pass", "Connect the drive directly, or use an enclosure that passes TRIM (UNMAP)")
 }
 
-/// The lowest layer, which is the drive.
+/// `layer` is the lowest one, which is the drive.
 pub(super) fn drive_takes_none(layer: &Layer) -> (String, Answer) {
     let summary = format!("The drive itself ({}) does not support TRIM.", layer.name);
     let answer = Answer::problem(TRIM, "TRIM", format!("stops at {}", layer_name(layer)));
@@ -359,7 +359,7 @@ pub(super) fn sent(report: &TrimReport) -> String {
 pub(super) fn sent_evidence(report: &TrimReport) -> String {
     let mut parts = vec![format!("{} freed", Size(report.bytes))];
     parts.extend(report.accepted_bytes.map(|bytes| format!("{} accepted", Size(bytes))));
-    // A file system that sends TRIM by itself started before any clock.
+    // A file system that sends TRIM by itself starts before any clock.
     if matches!(report.means, TrimMethod::Fitrim | TrimMethod::Command) && report.bytes > 0 {
         let per_gib = Nanos((report.elapsed.0 as f64 / report.bytes as f64 * f64::from(1 << 30)) as u64);
         parts.push(format!("in {}, {per_gib} per GiB", report.elapsed));

@@ -1,7 +1,7 @@
-//! What a verification found wrong, and where; how much the drive holds.
+//! What a verification found wrong and where, and how much the drive holds.
 //!
-//! A file's own addresses do not show where the addresses of the device below a file system wrap around: neighboring pieces of a
-//! file may be anywhere on it. Where the file system put the files does.
+//! Addresses in a file do not show where those of the device wrap around, because pieces of a file may lie
+//! anywhere on it. Where the file system put the files does.
 
 use std::ops::Range;
 
@@ -26,7 +26,7 @@ fn disjoint(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
     })
 }
 
-/// An address map has about so many points: more than a chart has pixels would say no more.
+/// Approximate number of points of an address map: more than a chart has pixels would say no more.
 const ADDRESS_POINTS: u64 = 1000;
 
 /// Damage found by the probes and by each pass.
@@ -56,7 +56,7 @@ impl DamageSummary {
     /// The total damage.
     pub(super) fn total(&self) -> Damage {
         let mut total = self.probe_damage.clone();
-        // Ranges of several passes are separate.
+        // Ranges of several passes are not joined.
         total.ranges.clear();
         total.unlisted_bytes = 0;
         for (_, damage) in &self.passes {
@@ -65,7 +65,7 @@ impl DamageSummary {
         total
     }
 
-    /// Every range: of the passes if there were any, otherwise of what was found early.
+    /// Every damaged range: of the passes if there were any, otherwise of probes and spot checks.
     fn listed_ranges(&self) -> impl Iterator<Item = (Option<u32>, &DamagedRange)> {
         let probe_damage =
             self.probe_damage.ranges.iter().filter(|_| self.passes.is_empty()).map(|range| (None, range));
@@ -76,7 +76,7 @@ impl DamageSummary {
         probe_damage.chain(passes)
     }
 
-    /// The first range in the list of what was read.
+    /// The first damaged range that could be read.
     pub(super) fn first(&self) -> Option<&DamagedRange> {
         let ranges = self.listed_ranges().map(|(_, range)| range).chain(&self.probe_damage.ranges);
         ranges.into_iter().find(|range| range.kind != DamageKind::Unreadable)
@@ -94,8 +94,8 @@ impl DamageSummary {
         Unreadable { bytes: listed_bytes.max(most), ranges: listed }
     }
 
-    /// For each kind of content, `[address read, address that this was written for]`, in bytes: what holds no other address stands at
-    /// its own.
+    /// For each kind of content, points `[address read, address it was written for]`, in bytes. What holds no
+    /// other address stands at its own.
     pub(super) fn addresses(
         &self,
         verification: &Verification<'_>,
@@ -165,7 +165,7 @@ impl Capacity {
         let wraps = match by_extents {
             Some(by_extents) => by_extents.map(|wrap| wrap.at),
             None if verification.layout.is_folder => None,
-            // A drive that holds more does not wrap around there.
+            // A drive that holds more intact bytes does not wrap around there.
             None => own_addresses.filter(|wrap| intact <= *wrap),
         };
         let limits = [wraps, known.absent_from, (whole && lost > 0).then(|| checked - lost)];
@@ -193,7 +193,7 @@ fn wrapped_in_passes(verification: &Verification<'_>) -> Option<u64> {
 
 /// Fewer misplaced bytes than this are not believed: a single write may have gone astray.
 const SHOWN_LEAST: u64 = 64 << 10;
-/// One in this many bytes may contradict, because a cache may have answered for the device.
+/// One in this many bytes may contradict a wrap, because a cache may have answered for the device.
 const CONTRADICTED_SHARE: u64 = 20;
 
 /// Bytes that read back as written for `label`.
@@ -204,8 +204,8 @@ struct MisplacedRange {
     bytes: u64,
 }
 
-/// From the ranges that were read, with no writes in between, and the damage found in them. `None` if the
-/// damage does not agree with a single size.
+/// Where the device wraps around, by ranges that were read with no writes in between, and their damage.
+/// `None` if the damage does not agree with a single size.
 pub(super) fn device_wrap(map: &ExtentMap, read: &[(Vec<Range<u64>>, &Damage)]) -> Option<DeviceWrap> {
     let misplaced: Vec<MisplacedRange> =
         read.iter().flat_map(|(ranges, damage)| misplaced_ranges(ranges, damage)).collect();

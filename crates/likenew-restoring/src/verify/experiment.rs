@@ -1,5 +1,5 @@
-//! The experiment of a verification: single blocks first, then everything in parts. Where something was wrong in a few places,
-//! rounds narrow that down to the drive's real capacity: the size at which its addresses wrap around, and where they end.
+//! The experiment of a verification: single blocks first, then everything in parts. If single blocks were wrong, rounds
+//! narrow that down to the drive's real capacity: the size at which its addresses wrap around, and where they end.
 
 use std::ops::Range;
 
@@ -18,13 +18,13 @@ use super::{VerifyOptions, wording};
 /// What a verification has done.
 pub(super) struct Verification<'a> {
     pub(super) layout: VerifyLayout,
-    /// Single blocks that were written, and read back, before everything is.
+    /// Single blocks that are written and read back before everything else.
     pub(super) probes: Vec<&'a Segment>,
-    /// What narrowed down their result: what was read back in each round.
+    /// Rounds that narrowed down the result of the probes, with what each read back.
     rounds: Vec<(Round, &'a Segment)>,
     /// Operation, pass, part and record of everything that the passes wrote or read.
     parts: Vec<(Op, u32, u32, &'a Segment)>,
-    /// Some of what the first pass had written until then, read at random.
+    /// Random reads of what the first pass had written until then.
     pub(super) spot_checks: Vec<&'a Segment>,
     /// Whether nothing is left to do.
     pub(super) is_complete: bool,
@@ -35,11 +35,11 @@ fn is_damaged(segment: &Segment) -> bool {
     segment.damage.as_ref().is_some_and(|damage| damage.bytes() > 0)
 }
 
-/// Random addresses are the same for writing and reading.
+/// Seed of random addresses, the same for writing and reading.
 const SCATTERED_SEED: usize = 1;
 
 impl<'a> Verification<'a> {
-    /// Everything, as far as it goes.
+    /// Follows a verification as far as it goes.
     pub(super) fn follow(options: &VerifyOptions, span: u64, steps: &mut Steps<'a>) -> Self {
         let Evidence { geometry, identity, plan, .. } = steps.evidence();
         let step = if geometry.boundary.is_some() { options.block } else { geometry.block.max(512).into() };
@@ -137,7 +137,7 @@ impl<'a> Verification<'a> {
         Ok(())
     }
 
-    /// Whether the probes found damage.
+    /// Writes and reads the probes; true if they found damage.
     fn probes(&mut self, steps: &mut Steps<'a>) -> Result<bool, Ended> {
         let layout = &self.layout;
         let seed = steps.evidence().plan.seed_of(SCATTERED_SEED);
@@ -184,8 +184,8 @@ impl<'a> Verification<'a> {
         Ok(())
     }
 
-    /// The number of parts to read back: all of them, unless a spot check found damage. Then a folder's
-    /// written parts are read, and a drive has shown enough.
+    /// Writes a pass, and returns how many parts to read back: all, unless a spot check found damage. Then
+    /// only a folder's written parts are read, because a drive has shown enough.
     fn write(&mut self, steps: &mut Steps<'a>, pass: u32) -> Result<u32, Ended> {
         let parts = self.layout.parts();
         for part in 0..parts {
@@ -214,7 +214,7 @@ impl<'a> Verification<'a> {
             return None;
         }
         let (layout, now) = (&self.layout, ProbeSummary::from_probes(self));
-        // The parts of a size found last time have been tested, unless the last round found it.
+        // The parts of one size are tested only once.
         let is_tested = |parts: &Vec<u64>| {
             self.rounds.iter().any(|(round, _)| round.flushed_below == 0 && round.read == *parts)
         };
@@ -258,7 +258,7 @@ pub(super) struct VerifyLayout {
 
 /// Random reads of a spot check.
 const SPOT_CHECK_READS: u64 = 32;
-/// Writes that push out a small cache's content.
+/// Writes that push earlier data out of a small cache.
 const CACHE_FILL_WRITES: u64 = 64;
 /// Stamps of probes have pass 0, those of rounds a pass above this.
 const ROUNDS: u32 = 1 << 16;
@@ -333,13 +333,13 @@ impl VerifyLayout {
     }
 }
 
-/// The result of single blocks.
+/// What reads of single blocks show.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ProbeSummary {
     /// The greatest common divisor of the distances between a block's address and where it was found:
     /// addresses wrap around there, or at a part of it.
     pub(super) wraps_at: Option<u64>,
-    /// End of the last block that was there before the first one that was not, before any wrap.
+    /// End of the last block that was present before the first absent one, before any wrap.
     pub(super) present_until: u64,
     /// Address from which no block was there, if the drive ends somewhere.
     pub(super) absent_from: Option<u64>,
@@ -349,11 +349,11 @@ pub(super) struct ProbeSummary {
 const MISSING_LEAST: usize = 3;
 /// One in this many blocks beyond the end may still be there: a cache may have answered.
 const THERE_SHARE: usize = 20;
-/// Places tried at once, so that each round leaves a sixteenth.
+/// Addresses tried at once, so that each round leaves a sixteenth of the gap.
 const PLACES: u64 = 15;
 const ROUNDS_MAX: usize = 16;
-/// A drive that wraps around at `n` bytes and is found to do so at a multiple of it is tested for these
-/// parts.
+/// A size at which addresses were found to wrap around may be a multiple of the real one, so its quotients by
+/// these are tested.
 const PARTS: [u64; 8] = [2, 3, 5, 7, 11, 13, 17, 19];
 
 impl ProbeSummary {
@@ -363,7 +363,7 @@ impl ProbeSummary {
         let wraps_at = wraps_at(probes.iter().chain(rounds.iter().map(|(_, read)| read)).copied());
         let round = wraps_at.unwrap_or(layout.span);
         let (mut there, mut gone) = (Vec::new(), Vec::new());
-        // Places read to find the first block there were never written, so nothing can be missing from them.
+        // Addresses that a round reads and did not write say nothing of missing blocks.
         let written = rounds.iter().filter(|(round, _)| round.writes == round.read).map(|(_, read)| read);
         for segment in probes.iter().chain(written).filter(|segment| segment.damage.is_some()) {
             for sample in &segment.samples {
@@ -419,7 +419,7 @@ fn parts_of(wrap: u64, layout: &VerifyLayout) -> Vec<u64> {
     exact.filter(fits).collect()
 }
 
-/// Evenly spaced places between what is there and what is not; none if one block fills the gap.
+/// Evenly spaced addresses between the last present and the first absent block; none if one block fills the gap.
 fn offsets_between(present_until: u64, absent_from: u64, layout: &VerifyLayout) -> Vec<u64> {
     let block = layout.options.block;
     let room = absent_from.saturating_sub(present_until);

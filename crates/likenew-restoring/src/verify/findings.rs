@@ -19,7 +19,7 @@ use super::experiment::Verification;
 use super::wording::{self, Capacity, Doubt, Subject, Unreadable};
 use crate::site::{add_failed_ios, has_failed, likenew, loss_of_writing};
 
-/// From the evidence, however little it is.
+/// Findings from the evidence, however little it is.
 pub(super) fn findings(
     options: &VerifyOptions,
     verification: &Verification<'_>,
@@ -40,15 +40,15 @@ pub(super) fn findings(
     let speeds = speeds(verification, &rows);
     let listed = |answer: &&Answer| {
         if has_failed && total.bytes() == 0 {
-            // The summary is about failed I/Os and what of them could not be read.
+            // The summary covers failed I/Os and what could not be read.
             answer.id == wording::CAPACITY
         } else {
             answer.id == wording::INTEGRITY && answer.standing != Standing::Good
         }
     };
     findings.overview = Overview {
-        // The summary contains the first one. The other adds something only if data is damaged or in doubt, and
-        // the capacity is in doubt only if an address did not answer.
+        // The summary contains the first answer. Data integrity adds something only if data is damaged or in
+        // doubt, and capacity only beside failed I/Os.
         answers: answers
             .iter()
             .skip(usize::from(!has_failed))
@@ -175,7 +175,7 @@ pub(super) fn picture(rows: &[PartRow], passes: u32) -> Series {
         .lines(lines.filter(|line| !line.points.is_empty()))
 }
 
-/// What was read at each address, and for which it was written.
+/// For each address read, the address that its content was written for.
 fn address_map(contents: &[(Option<DamageKind>, Vec<[f64; 2]>)], capacity: &Capacity) -> Series {
     let lines = contents.iter().map(|(kind, points)| Line::new(wording::content_name(*kind), points.clone()));
     let limit = capacity.holds_at_most_bytes;
@@ -319,7 +319,7 @@ impl Case<'_> {
         self.verification.layout.options.block
     }
 
-    /// A simulated drive has no cable.
+    /// Adds what to do about damage. A simulated drive has no cable to change.
     fn advise_repair(&self, answer: Answer) -> Answer {
         let answer = answer.action(wording::copy_first());
         if self.evidence.identity.kind == TargetKind::Simulated {
@@ -370,7 +370,7 @@ impl Case<'_> {
         self.memory().or(is_unfinished.then_some(Doubt::Unfinished)).or_else(|| self.unread())
     }
 
-    /// Data that could not be read was not compared.
+    /// Doubt about data that could not be read, and so was not compared.
     fn unread(&self) -> Option<Doubt> {
         let plan = self.verification;
         let expected: u64 = plan

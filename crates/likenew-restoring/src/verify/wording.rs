@@ -17,7 +17,7 @@ use serde::Serialize;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Unreadable {
     pub(super) bytes: u64,
-    /// Where they are, in order; of very many ranges the first.
+    /// Where they are, in order; only the first if there are very many.
     pub(super) ranges: Vec<Range<u64>>,
 }
 
@@ -28,9 +28,9 @@ pub(super) struct Capacity {
     pub(super) announced_bytes: u64,
     /// Bytes from the first address that were written completely and read back.
     pub(super) read_back_bytes: u64,
-    /// Of those, bytes that read back as written.
+    /// Bytes among `read_back_bytes` that read back as written.
     pub(super) intact_bytes: u64,
-    /// Of those, bytes that read back wrong.
+    /// Bytes among `read_back_bytes` that read back wrong.
     pub(super) damaged_bytes: u64,
     /// Lower bound of the capacity.
     pub(super) holds_at_least_bytes: u64,
@@ -219,7 +219,7 @@ pub(super) fn capacity_unproven(doubt: Doubt, claimed: u64, compared: u64) -> (S
     (summary, explain(Answer::unknown(CAPACITY, "Capacity", answer), doubt))
 }
 
-/// Beside failed I/Os, which are said first. `intact` are bytes that read back as written.
+/// Capacity beside failed I/Os, which come first. `intact` are bytes that read back as written.
 pub(super) fn capacity_beside_failures(
     claimed: u64,
     intact: u64,
@@ -310,7 +310,7 @@ pub(super) fn with_unreadable(answer: Answer, unreadable: &Unreadable, block: u6
     ))
 }
 
-/// Unreadable ranges that are named.
+/// Most unreadable ranges that are named.
 const PLACES_SHOWN: usize = 8;
 
 pub(super) fn integrity_unread() -> Answer {
@@ -479,7 +479,7 @@ pub(super) const READ_AXIS: &str = "address read";
 pub(super) const WRITTEN_AXIS: &str = "address written";
 pub(super) const REAL_CAPACITY: &str = "real capacity";
 
-/// What an address holds; `None`: what was written there.
+/// What an address holds; `None` means what was written there.
 pub(super) fn content_name(kind: Option<DamageKind>) -> &'static str {
     match kind {
         None => "as written",

@@ -1,5 +1,5 @@
-//! Where on the target the addresses of a recorded drive are, and how everything that a recording touches is
-//! written once, so that its reads find data.
+//! Maps addresses of a recorded drive to the target. It also prepares the target: everything that a recording
+//! touches is written once, so that reads find data.
 
 use std::ops::Range;
 
@@ -11,10 +11,10 @@ use likenew_core::units::Nanos;
 
 use crate::io_source::{Departure, IoSource};
 
-/// Longer discards are split: one is counted by 32 bits.
+/// Longest discard. Longer ones are split, because 32 bits count the length of one.
 const TRIM_MAX: u64 = 1 << 30;
 
-/// Puts recorded ranges into the target's region, in whole blocks.
+/// Maps recorded ranges to whole blocks of the target's region.
 pub(crate) struct AddressMap {
     region: Range<u64>,
     block: u64,
@@ -49,7 +49,7 @@ impl AddressMap {
         self.region.clone()
     }
 
-    /// The whole blocks for a recorded range; nothing for a flush.
+    /// The whole blocks for a recorded range; empty for a flush.
     pub(crate) fn spot(&self, op: Op, offset: u64, length: u64) -> Spot {
         if op == Op::Flush {
             return Spot::default();
@@ -62,7 +62,7 @@ impl AddressMap {
         let start = offset - offset % self.block;
         let end = (offset.saturating_add(length)).max(start + 1).checked_next_multiple_of(self.block);
         let length = end.map_or(size, |end| (end - start).min(size));
-        // A range that would reach beyond the end is cut there.
+        // A range that would reach beyond the end is moved to end there.
         Spot { offset: self.region.start + start.min(size - length), length }
     }
 
@@ -76,7 +76,7 @@ impl AddressMap {
         zone - zone % self.block + within
     }
 
-    /// The first piece of a spot that one I/O can move: no longer than a buffer, and within one file of a folder.
+    /// Bytes of the first piece of a spot that one I/O can move: no longer than a buffer, and within one file of a folder.
     pub(crate) fn piece(&self, op: Op, spot: Spot) -> u32 {
         let longest = if op == Op::Trim { TRIM_MAX } else { self.length_max };
         let piece = spot.length.min(longest).min(self.boundary - spot.offset % self.boundary);
@@ -84,14 +84,14 @@ impl AddressMap {
     }
 }
 
-/// The touched parts of the region, in order of addresses.
+/// The parts of the region that a recording touches, in order of addresses.
 pub(crate) struct Preparation {
     map: AddressMap,
     touched_blocks: Vec<u64>,
-    /// Bytes of a part.
+    /// Bytes of each part.
     part: u64,
     parts: u64,
-    /// The next part that may be touched.
+    /// The next part to examine.
     at: u64,
     depth: u32,
     in_flight: u32,
@@ -102,7 +102,7 @@ impl Preparation {
     /// Reads the recording to its end.
     ///
     /// # Errors
-    /// The recording's.
+    /// The recording's error.
     pub(crate) fn new(
         replay_spec: &ReplaySpec,
         mut source: Box<dyn TraceSource>,
@@ -140,7 +140,7 @@ impl Preparation {
         part < self.parts && self.touched_blocks[(part / 64) as usize] >> (part % 64) & 1 == 1
     }
 
-    /// The first touched part from here on; the end where there is none.
+    /// The first touched part from `from` on, or the end if there is none.
     fn next_touched(&self, from: u64) -> u64 {
         let mut part = from;
         while part < self.parts && !self.is_touched(part) {

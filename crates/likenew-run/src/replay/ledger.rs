@@ -1,5 +1,5 @@
-//! The I/Os of a recording on the target, in as many pieces as they need, and their results next to what the
-//! recording says of them.
+//! Counts the I/Os of a recording on the target, each in as many pieces as it needs, and compares their
+//! results with the recording.
 
 use likenew_core::busy::BusyTime;
 use likenew_core::io::Op;
@@ -11,30 +11,30 @@ use likenew_core::units::Nanos;
 use super::address_map::Spot;
 use super::pacer::{Moment, Token};
 
-/// Width of the windows along the recording's time.
+/// Width of the windows over the recording's time.
 const WINDOW_NS: u64 = 1_000_000_000;
 
-/// Counters of one replay; memory does not grow with its length.
+/// Counters of one replay; their memory does not grow with its length.
 pub(crate) struct Ledger {
     replay_record: ReplayRecord,
     tallies: Vec<[Option<ReplayTally>; Op::ALL.len()]>,
-    /// By stream, of all together, and in the end of all reads and flushes.
+    /// One for each stream, then one for all streams, then one for all reads and flushes.
     busy: Vec<BusyBoth>,
-    /// Streams and operations of the I/Os in the batch that leaves.
+    /// Stream and operation of the I/Os that the batch contains.
     leaving: Vec<(u16, Op)>,
 }
 
-/// The time with something in flight, in the replay and in the recording.
+/// The time with at least one I/O in flight, in the replay and in the recording.
 struct BusyBoth {
     replay_busy: BusyTime,
-    /// In the recording: until when it is covered, and how much is.
+    /// Up to where the recording's time is counted.
     covered: Nanos,
     recording_busy: Nanos,
     is_used: bool,
 }
 
 impl Ledger {
-    /// Of so many streams, and so many I/Os in flight at most.
+    /// Counters for `streams` streams and at most `depth` I/Os in flight.
     pub(crate) fn new(streams: usize, depth: u32) -> Self {
         let windows = || Windows::new(WINDOW_NS);
         let replay_record = ReplayRecord {
@@ -69,12 +69,12 @@ impl Ledger {
         }
     }
 
-    /// One was left out.
+    /// Counts an I/O that was left out.
     pub(crate) fn skip(&mut self) {
         self.replay_record.skips += 1;
     }
 
-    /// The first piece of one is in the batch that leaves.
+    /// Notes that the batch contains the first piece of an I/O.
     pub(crate) fn depart(&mut self, ticket: &Ticket, is_remapped: bool) {
         self.replay_record.remapped_ios += u64::from(is_remapped);
         self.leaving.push((ticket.stream, ticket.io.op));
@@ -82,7 +82,7 @@ impl Ledger {
             let busy = &mut self.busy[index];
             busy.is_used = true;
             if let Some(latency) = ticket.io.latency {
-                // They come in the order in which they left there, so what is covered is covered from one side.
+                // I/Os come in the order in which they left, so counted time grows from one side.
                 let end = ticket.io.at + latency;
                 busy.recording_busy += end.since(busy.covered.max(ticket.io.at));
                 busy.covered = busy.covered.max(end);
@@ -100,7 +100,7 @@ impl Ledger {
         }
     }
 
-    /// One is over.
+    /// Counts an I/O whose last piece has ended.
     pub(crate) fn finish(&mut self, ticket: &Ticket) {
         for index in tally_slots(ticket.stream, ticket.io.op, self.tallies.len()) {
             self.busy[index].replay_busy.on_end(ticket.done);
@@ -173,7 +173,7 @@ impl Ledger {
         longest.truncate(ReplayRecord::LONGEST_MAX);
     }
 
-    /// The record.
+    /// The finished record.
     pub(crate) fn into_record(mut self) -> ReplayRecord {
         let blocking = self.busy.pop().expect("one is of what is waited for");
         let overall = self.busy.pop().expect("one is of all streams");
@@ -198,7 +198,7 @@ impl Ledger {
     }
 }
 
-/// Where the busy time of such an I/O is counted, with so many `streams`.
+/// Indices of the busy times that count this I/O, with `streams` streams.
 fn tally_slots(stream: u16, op: Op, streams: usize) -> impl Iterator<Item = usize> {
     let blocking = matches!(op, Op::Read | Op::Flush).then_some(streams + 1);
     [usize::from(stream), streams].into_iter().chain(blocking)
@@ -211,17 +211,17 @@ pub(crate) struct Ticket {
     pub(crate) stream: u16,
     pub(crate) moment: Moment,
     pub(crate) token: Token,
-    /// What has not left yet.
+    /// The part that has not left yet.
     pub(crate) rest: Spot,
-    /// Whether all of it has.
+    /// Whether all of it has left.
     pub(crate) all_left: bool,
     /// Pieces in flight.
     pub(crate) pieces: u32,
-    /// When it was due, if its pace sets a time.
+    /// When it was due, if the pace sets a time.
     pub(crate) due: Option<Nanos>,
     /// When its first piece left.
     pub(crate) sent: Option<Nanos>,
-    /// When the last of the pieces that have ended did.
+    /// When the last of its ended pieces ended.
     pub(crate) done: Nanos,
     /// How much of its lateness passed with the maximum of I/Os in flight.
     pub(crate) throttled: Nanos,
@@ -244,12 +244,12 @@ impl Ticket {
         }
     }
 
-    /// From when it was due, or else left, to the end of its last piece.
+    /// From when it was due, or left if no time was set, to the end of its last piece.
     pub(crate) fn latency(&self) -> Nanos {
         self.done.since(self.due.or(self.sent).unwrap_or(self.done))
     }
 
-    /// Whether nothing of it is still to come.
+    /// Whether all of its pieces have left and ended.
     pub(crate) fn is_over(&self) -> bool {
         self.all_left && self.pieces == 0
     }

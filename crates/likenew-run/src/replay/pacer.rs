@@ -1,5 +1,5 @@
-//! When the I/Os of a recording are due: at their times, with long pauses cut, and not before everything has
-//! ended that ended before them in the recording.
+//! Decides when the I/Os of a recording are due: at their times, or after the I/Os that ended before them in
+//! the recording. Long pauses are cut.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -12,7 +12,7 @@ pub(crate) struct Pacer {
     rule: Rule,
     timeline: Timeline,
     speed: f64,
-    /// When the replay began, and when the I/O before the next was due: none is due before the one that left before it.
+    /// When the replay began, and when the latest I/O was due: no later I/O is due before that.
     started_at: Nanos,
     last_due: Nanos,
 }
@@ -21,32 +21,32 @@ enum Rule {
     Fast,
     Timed,
     Dependent(Box<Gate>),
-    /// One I/O at a time of each application.
+    /// Each application does one I/O at a time.
     Closed(Vec<SerialClient>, Moment),
 }
 
 /// One application that does one I/O after the other.
 #[derive(Clone, Copy)]
 struct SerialClient {
-    /// When its last one left in the recording, and was due in the replay.
+    /// When its latest I/O left in the recording, and was due in the replay.
     at: Nanos,
     due: Nanos,
-    /// When that one ended in the replay; never while it is in flight.
+    /// When that I/O ended in the replay; never while it is in flight.
     done: Nanos,
 }
 
-/// When an I/O leaves.
+/// When an I/O may leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DueTime {
     /// As soon as a slot is free.
     AtOnce,
-    /// Then.
+    /// At this time.
     At(Nanos),
-    /// Something else has to end first.
+    /// After another I/O has ended.
     Unknown,
 }
 
-/// What [`Pacer::on_end`] wants to know again of an I/O.
+/// What [`Pacer::on_end`] needs to recognize an I/O.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Token(u32);
 
@@ -74,7 +74,7 @@ impl Pacer {
         }
     }
 
-    /// The replay begins.
+    /// Begins the replay.
     pub(crate) fn begin(&mut self, now: Nanos) {
         (self.started_at, self.last_due) = (now, now);
         if let Rule::Dependent(gate) = &mut self.rule {
@@ -82,7 +82,7 @@ impl Pacer {
         }
     }
 
-    /// Whether it asks for no time at all.
+    /// Whether it sets no times.
     pub(crate) fn is_fast(&self) -> bool {
         matches!(self.rule, Rule::Fast)
     }
@@ -92,7 +92,7 @@ impl Pacer {
         self.timeline.moment(io)
     }
 
-    /// When it is due. Of the next I/O alone, until it is known.
+    /// When an I/O is due. Callers ask only for the next I/O, again and again until its time is known.
     pub(crate) fn due(&mut self, io: &TraceIo, moment: Moment) -> DueTime {
         let due = match &mut self.rule {
             Rule::Fast => return DueTime::AtOnce,
@@ -117,7 +117,7 @@ impl Pacer {
         DueTime::At(due.max(self.last_due))
     }
 
-    /// It leaves.
+    /// Notes that an I/O leaves.
     pub(crate) fn depart(&mut self, io: &TraceIo, moment: Moment, due: Option<Nanos>) -> Token {
         self.last_due = due.unwrap_or(self.last_due);
         match (&mut self.rule, io.latency) {
@@ -137,7 +137,7 @@ impl Pacer {
         }
     }
 
-    /// It has ended here.
+    /// Notes that an I/O has ended in the replay.
     pub(crate) fn on_end(&mut self, io: &TraceIo, token: Token, at: Nanos) {
         match &mut self.rule {
             Rule::Dependent(gate) if token.0 != NO_TOKEN.0 => gate.on_end(token.0, at),
@@ -151,23 +151,23 @@ fn scaled_time(span: Nanos, speed: f64) -> Nanos {
     if speed == 1.0 { span } else { Nanos((span.0 as f64 / speed) as u64) }
 }
 
-/// I/Os that have left in the replay and had not ended in the recording, at most. Of more, the first to end
+/// Most I/Os that have left in the replay and had not ended in the recording. Beyond that, the first to end
 /// in the recording is assumed to have ended.
 const WINDOW: usize = 1 << 16;
 
 /// What the next I/O of a recording has to wait for, in constant memory.
 ///
-/// I/Os come in the order of the recording, so all that had ended there before one of them have left here
-/// already.
+/// I/Os come in the order of the recording, so all that had ended there before an I/O left have already left
+/// in the replay.
 pub(crate) struct Gate {
-    /// When I/Os ended in the recording that were in flight there when the latest one left, and their places
-    /// in `entries`.
+    /// When I/Os ended in the recording that were in flight when the latest one left there, with their
+    /// positions in `entries`.
     ends: BinaryHeap<Reverse<(Nanos, u32)>>,
     entries: Vec<Entry>,
     free: Vec<u32>,
-    /// Ended in the recording, and in flight in the replay.
+    /// I/Os that ended in the recording but are in flight in the replay.
     blocking_count: usize,
-    /// The latest end in the recording and in the replay, of what had ended.
+    /// The latest end in the recording, and in the replay, of the I/Os that had ended.
     recording_end: Nanos,
     replay_end: Nanos,
 }
@@ -178,7 +178,7 @@ struct Entry {
     ended_in_replay: Option<Nanos>,
 }
 
-/// An open gate: since when it is open, and how much later the I/O left in the recording.
+/// An open gate: since when it is open, and the recorded time from the opening to the departure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct GateOpening {
     pub(crate) since: Nanos,
@@ -197,12 +197,12 @@ impl Gate {
         }
     }
 
-    /// The replay begins.
+    /// Begins the replay.
     pub(crate) fn begin(&mut self, now: Nanos) {
         self.replay_end = now;
     }
 
-    /// Whether an I/O may go that left `at` there; it is not before the one that was asked for last.
+    /// Whether an I/O may leave that left `at` in the recording; `at` is not before that of the call before.
     pub(crate) fn opening(&mut self, at: Nanos) -> Option<GateOpening> {
         while self.ends.peek().is_some_and(|Reverse((end, _))| *end <= at) {
             self.recorded_end();
@@ -223,7 +223,7 @@ impl Gate {
         }
     }
 
-    /// An I/O leaves here that ended at `end` there. The answer is for [`Gate::on_end`].
+    /// Notes that an I/O leaves that ended at `end` in the recording. The result is for [`Gate::on_end`].
     pub(crate) fn depart(&mut self, end: Nanos) -> u32 {
         if self.ends.len() >= WINDOW {
             self.recorded_end();
@@ -237,7 +237,7 @@ impl Gate {
         index
     }
 
-    /// It has ended here.
+    /// Notes that an I/O has ended in the replay.
     pub(crate) fn on_end(&mut self, index: u32, at: Nanos) {
         if self.entries[index as usize].ended_in_recording {
             self.blocking_count -= 1;
@@ -253,10 +253,10 @@ impl Gate {
     }
 }
 
-/// Follows a recording and cuts its pauses to their limit.
+/// Follows the time of a recording, and cuts its pauses to their limit.
 pub(crate) struct Timeline {
     idle_max: Nanos,
-    /// Until when something was in flight, as far as is known.
+    /// Until when something was in flight, as far as known.
     quiet_since: Nanos,
     cut: Nanos,
 }
@@ -264,9 +264,9 @@ pub(crate) struct Timeline {
 /// When an I/O left in the recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Moment {
-    /// With all cuts so far taken out.
+    /// Its time without all cuts so far.
     pub(crate) at: Nanos,
-    /// What was cut from the pause just before it.
+    /// What was cut from the pause before it.
     pub(crate) cut: Nanos,
 }
 
@@ -275,7 +275,7 @@ impl Timeline {
         Self { idle_max: idle_max.unwrap_or(Nanos::NEVER), quiet_since: Nanos::ZERO, cut: Nanos::ZERO }
     }
 
-    /// Moves to the next I/O. If its latency is not known, it counts as ended when it left.
+    /// Moves to the next I/O. An I/O of unknown latency counts as ended when it left.
     pub(crate) fn moment(&mut self, io: &TraceIo) -> Moment {
         let cut = io.at.since(self.quiet_since).since(self.idle_max);
         self.cut += cut;

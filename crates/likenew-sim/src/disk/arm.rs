@@ -1,5 +1,5 @@
-//! The mechanics of a disk: where its head is, how long the arm takes to a sector, where sectors lie on the platters, and how long
-//! a transfer takes.
+//! The mechanics of a disk: where its head is, how long the arm takes to reach a sector, where sectors lie on
+//! the platters, and how long a transfer takes.
 
 use std::ops::Range;
 
@@ -7,26 +7,27 @@ use likenew_core::units::Nanos;
 
 use super::{DiskParameters, LayoutError};
 
-/// The arm over its platters.
+/// The arm, with its position over the platters.
 pub(super) struct Arm {
     pub(super) platters: Platters,
     reads: Motion,
     writes: Motion,
     cylinder: u32,
     head: u32,
-    /// The sector after the last one read or written, and the media time when that one ended.
+    /// The sector after the last one transferred.
     next_sector: u64,
+    /// Media time at which the last sector ended.
     media_time: u64,
 }
 
-/// How the arm moves for one kind of access.
+/// The arm's timing for one kind of access.
 struct Motion {
     seek: SeekCurve,
     head_switch: Nanos,
 }
 
 impl Arm {
-    /// At the outer edge; the parameters have been checked.
+    /// An arm at the outer edge, for checked parameters.
     pub(super) fn new(parameters: &DiskParameters) -> Self {
         let platters = Platters::new(parameters.platters);
         let (reads, writes) =
@@ -42,8 +43,8 @@ impl Arm {
         }
     }
 
-    /// How long it takes from now until a sector is under its head. A track change within a sequential
-    /// transfer does not count: a request that continues it later would pay for it as well.
+    /// Time from now until a sector is under its head. It excludes a track change right before the sector in
+    /// a sequential transfer, since a later request would pay the same.
     pub(super) fn positioning(&self, sector: u64, access: Access, now: Nanos) -> Nanos {
         let place = self.platters.place(sector);
         let gap = if sector == self.next_sector { place.start - self.media_time } else { 0 };
@@ -62,7 +63,7 @@ impl Arm {
         seek + self.platters.rotate_to(place.start, now + seek)
     }
 
-    /// Goes to some sectors and reads or writes them; when that starts and ends.
+    /// Moves to some sectors and transfers them; returns when the transfer starts and ends.
     pub(super) fn transfer(&mut self, sectors: &Range<u64>, access: Access, now: Nanos) -> (Nanos, Nanos) {
         let first = self.platters.place(sectors.start);
         let from = now + self.time_to(first, access, now);
@@ -70,7 +71,7 @@ impl Arm {
         (from, from + Nanos(self.media_time - first.start))
     }
 
-    /// Moves the head to just before this sector, without a seek.
+    /// Places the head right behind the sector before `end`, without a seek.
     pub(super) fn move_to(&mut self, end: u64) {
         let last = self.platters.place(end - 1);
         (self.cylinder, self.head) = (last.cylinder, last.head);
@@ -78,53 +79,53 @@ impl Arm {
     }
 }
 
-/// What a head does with sectors. Before a write it has to settle more than before a read, so data sheets
-/// give separate seek times.
+/// What a head does with sectors. It settles longer before a write than before a read, so data sheets give
+/// separate seek times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Access {
     Read,
     Write,
 }
 
-// The places of sectors on the platters of a disk, and when they pass under a head.
+// Where sectors lie on the platters, and when they pass under a head.
 //
-// Sectors count along a spiral: the tracks of a cylinder head by head, cylinder by cylinder from the outer edge,
-// in zones whose tracks hold ever fewer sectors. The start of each track is turned against the one before it by
-// as much as the change of head or cylinder takes, so that a sequential transfer never misses a turn. So every
-// sector has a *media time*: when it would be read by a transfer that started with the first sector at 0. The platter
-// stands at the angle where time and media time agree modulo one turn.
+// Sectors are numbered along a spiral from the outer edge: cylinder by cylinder, and head by head within a
+// cylinder. Tracks of inner zones hold fewer sectors. Each track is skewed against the one before by the time
+// of a head or cylinder change. So a sequential transfer never misses a revolution, and every sector has a
+// *media time*: when a transfer that starts with sector 0 at time 0 reads it. At any time, the platter stands
+// at the angle of the media time that equals this time modulo a revolution.
 
-/// Dimensions of the platters.
+/// Geometry of the platters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlatterParameters {
     /// Sectors that can be addressed.
     pub sectors: u64,
     /// Bytes of a sector.
     pub sector_bytes: u32,
-    /// One turn.
+    /// Time of one revolution.
     pub revolution: Nanos,
     /// Surfaces, each with a head.
     pub heads: u32,
     /// Zones of equal width.
     pub zones: u32,
-    /// Sustained rate at the outer edge, changes of head and cylinder included.
+    /// Sustained rate at the outer edge, head and cylinder changes included.
     pub outer_bytes_per_s: u64,
     /// Sustained rate at the inner edge.
     pub inner_bytes_per_s: u64,
-    /// Skew between the tracks of a cylinder: the time for a change of head.
+    /// Skew between the tracks of a cylinder: the time of a head change.
     pub head_skew: Nanos,
-    /// Skew between cylinders: the time for a seek to the next one.
+    /// Skew between cylinders: the time of a seek to the next one.
     pub cylinder_skew: Nanos,
 }
 
-/// More cylinders than this are not supported; disks of 20 TB have about half a million.
+/// The most cylinders supported; disks of 20 TB have about half a million.
 const CYLINDERS_MAX: u64 = 4_000_000;
 
 impl PlatterParameters {
-    /// Whether such platters can be laid out.
+    /// Checks that such platters can be laid out.
     ///
     /// # Errors
-    /// What does not fit.
+    /// The parameters contradict each other.
     pub fn check(&self) -> Result<(), LayoutError> {
         let cylinders = self.cylinders_per_zone() * u64::from(self.zones);
         if cylinders > CYLINDERS_MAX {
@@ -140,7 +141,7 @@ impl PlatterParameters {
         self.sectors.div_ceil(on_a_cylinder_of_each)
     }
 
-    /// Sectors on a track of a zone, from the sustained rate in its middle.
+    /// Sectors per track in a zone, from the sustained rate in the zone's middle.
     fn sectors_per_track(&self, zone: u32) -> u64 {
         let middle = (f64::from(zone) + 0.5) / f64::from(self.zones);
         let rate = self.outer_bytes_per_s as f64 * (1.0 - middle) + self.inner_bytes_per_s as f64 * middle;
@@ -148,7 +149,7 @@ impl PlatterParameters {
         ((rate * track_seconds / f64::from(self.sector_bytes)).round() as u64).max(1)
     }
 
-    /// Media time of a whole cylinder, the change to the next one included.
+    /// Media time of a whole cylinder, including the change to the next.
     fn cylinder_time(&self) -> u64 {
         u64::from(self.heads) * (self.revolution.0 + self.head_skew.0) - self.head_skew.0
             + self.cylinder_skew.0
@@ -163,18 +164,18 @@ struct Zone {
     start: u64,
 }
 
-/// A sector's place.
+/// Where a sector lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TrackPosition {
     pub(crate) cylinder: u32,
     pub(crate) head: u32,
-    /// Media time of its start.
+    /// Media time at which it starts.
     pub(crate) start: u64,
-    /// Media time of its end.
+    /// Media time at which it ends.
     pub(crate) end: u64,
 }
 
-/// The layout.
+/// The layout of all sectors.
 pub(crate) struct Platters {
     parameters: PlatterParameters,
     zones: Vec<Zone>,
@@ -208,7 +209,7 @@ impl Platters {
         self.cylinders
     }
 
-    /// The place of a sector.
+    /// Where a sector lies.
     pub(crate) fn place(&self, sector: u64) -> TrackPosition {
         let PlatterParameters { revolution, heads, head_skew, .. } = self.parameters;
         let zone = &self.zones[self.zones.partition_point(|zone| zone.first_sector <= sector) - 1];
@@ -224,7 +225,7 @@ impl Platters {
         }
     }
 
-    /// The first sector that has not ended by a media time.
+    /// The first sector whose end is after a media time.
     pub(crate) fn sector_after(&self, media_time: u64) -> u64 {
         let PlatterParameters { revolution, heads, head_skew, .. } = self.parameters;
         let zone = &self.zones[self.zones.partition_point(|zone| zone.start <= media_time) - 1];
@@ -233,20 +234,20 @@ impl Platters {
         let head = (in_cylinder / (revolution.0 + head_skew.0)).min(u64::from(heads) - 1);
         let on_track = in_cylinder - head * (revolution.0 + head_skew.0);
         let track = cylinder * u64::from(heads) + head;
-        // The end of sector s is at ⌊(s + 1)·turn/n⌋, so this counts the ends up to here exactly.
+        // Sector s ends at ⌊(s + 1)·turn/n⌋, so this counts the ends up to here exactly.
         let ended = ((on_track.min(revolution.0) + 1) * zone.sectors_per_track - 1) / revolution.0;
         zone.first_sector + track * zone.sectors_per_track + ended.min(zone.sectors_per_track)
     }
 
-    /// How long it takes from `now` until the platter stands where a media time says.
+    /// Time from `now` until the platter reaches the angle of a media time.
     pub(crate) fn rotate_to(&self, media_time: u64, now: Nanos) -> Nanos {
         let revolution = self.parameters.revolution.0;
         Nanos((media_time % revolution + revolution - now.0 % revolution) % revolution)
     }
 }
 
-/// Seek time by distance: the square root of the distance up to a third of the stroke, where the arm accelerates
-/// and brakes, and linear beyond, where it coasts (the shape that Ruemmler and Wilkes give in "An Introduction to Disk
+/// Seek time by distance. Up to a third of the stroke, where the arm accelerates and brakes, it grows with
+/// the square root; beyond, where the arm coasts, linearly (Ruemmler and Wilkes, "An Introduction to Disk
 /// Drive Modeling", IEEE Computer 27(3), 1994).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct SeekCurve {
@@ -256,15 +257,15 @@ pub(crate) struct SeekCurve {
     full_ns: f64,
 }
 
-/// Where the two parts meet, as a share of the stroke: the mean distance between two random places.
+/// Where the two parts meet, as a share of the stroke: the mean distance between two random positions.
 const KNEE: f64 = 1.0 / 3.0;
 
 impl SeekCurve {
-    /// The curve over `cylinders` that takes `track` for the shortest and `full` for the longest seek, and whose
-    /// mean over pairs of random cylinders is `average`, which is how data sheets define it.
+    /// The curve over `cylinders` with `track` as its shortest and `full` as its longest time. Its mean over
+    /// random pairs of cylinders is `average`, as data sheets define it.
     ///
     /// # Errors
-    /// No such curve rises all the way.
+    /// No such curve rises throughout.
     pub(crate) fn new(
         cylinders: u32,
         track: Nanos,
@@ -289,7 +290,7 @@ impl SeekCurve {
         }
     }
 
-    /// The time to move over so many cylinders; none for none.
+    /// Seek time over a number of cylinders; zero for zero.
     pub(crate) fn time(&self, distance: u32) -> Nanos {
         if distance == 0 {
             return Nanos::ZERO;

@@ -1,4 +1,4 @@
-//! The memory of a disk: writes that were acknowledged and are not on the platters yet, and sectors that were read ahead.
+//! The memory of a disk: acknowledged writes that are not on the platters yet, and sectors that were read ahead.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -7,38 +7,38 @@ use likenew_core::units::Nanos;
 
 use super::arm::Platters;
 
-// The write-back cache of a disk: extents that were acknowledged to the host and are not on the platters
-// yet.
+// The write-back cache: extents (ranges of sectors) that are acknowledged but not yet on the platters.
 //
-// Extents never overlap: what is written again while it waits replaces what was there, so that the newest copy of a
-// sector is the only one.
+// Extents never overlap. A new write replaces waiting sectors, so that only the newest copy of a sector is
+// ever written.
 
-/// A write comes in by parts of so many sectors at most, so that it fits the free space.
+/// The most sectors of a write that the cache admits at once. Chosen small so that parts fit the free space.
 const PART_SECTORS_MAX: u64 = 2048;
 
 /// Adjacent sectors that wait to be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Extent {
     pub(super) sectors: Range<u64>,
-    /// When the oldest write in it came.
+    /// When its oldest write arrived.
     pub(super) since: Nanos,
-    /// Counts up with every write; of the oldest write in it.
+    /// Sequence number of its oldest write.
     sequence: u64,
 }
 
-/// What waits to be written.
+/// The extents that wait to be written, and those that the arm is writing.
 pub(super) struct WriteCache {
     extents: Vec<Extent>,
     extents_max: usize,
     sectors_max: u64,
-    /// Sectors here, on their way to the platters, or reserved.
+    /// Sectors that are waiting, being written, or reserved.
     sectors: u64,
     reserved_extents: usize,
-    /// What the arm is writing.
+    /// Extents that the arm is writing.
     on_the_way: Vec<Extent>,
     sequence: u64,
-    /// Where and when the last write ended.
+    /// Sector at which the last write ended.
     last_end: u64,
+    /// When the last write arrived.
     last_put: Nanos,
 }
 
@@ -57,17 +57,17 @@ impl WriteCache {
         }
     }
 
-    /// As much of a write as is let in at once.
+    /// The first part of a write, as large as the cache admits at once.
     pub(super) fn first_part(&self, sectors: &Range<u64>) -> Range<u64> {
         sectors.start..sectors.end.min(sectors.start + self.sectors_max.min(PART_SECTORS_MAX))
     }
 
-    /// Memory in use, in sectors.
+    /// Sectors in use.
     pub(super) fn sectors(&self) -> u64 {
         self.sectors
     }
 
-    /// Reserves space for a write whose data is about to come in, if there is any.
+    /// Reserves space for a write whose data is about to arrive; false if there is none.
     pub(super) fn reserve(&mut self, sectors: &Range<u64>) -> bool {
         // A write that continues an existing extent needs no new one.
         let needs_extent = !self.extents.iter().any(|extent| touch(&extent.sectors, sectors));
@@ -81,7 +81,7 @@ impl WriteCache {
         true
     }
 
-    /// A write for which space was reserved comes in.
+    /// Stores a write for which space was reserved.
     pub(super) fn put(&mut self, sectors: Range<u64>, now: Nanos) {
         self.reserved_extents -= 1;
         self.sequence += 1;
@@ -94,7 +94,7 @@ impl WriteCache {
                 continue;
             }
             let extent = self.extents.swap_remove(index);
-            // Sectors that were here already are counted once.
+            // Count sectors that were already here only once.
             self.sectors -= length(&overlap(&extent.sectors, &joined.sectors));
             joined = Extent {
                 sectors: extent.sectors.start.min(joined.sectors.start)
@@ -102,33 +102,33 @@ impl WriteCache {
                 since: extent.since.min(joined.since),
                 sequence: extent.sequence.min(joined.sequence),
             };
-            // The longer extent may touch one that was passed over.
+            // The longer extent may touch one that was skipped.
             index = 0;
         }
         self.extents.push(joined);
     }
 
-    /// Whether all of these sectors are here, so that a read needs no arm.
+    /// Whether the cache holds all of these sectors, so that a read needs no arm.
     pub(super) fn holds(&self, sectors: &Range<u64>) -> bool {
         self.extents.iter().chain(&self.on_the_way).any(|extent| contains_range(sectors, &extent.sectors))
     }
 
-    /// What waits, in no particular order.
+    /// The extents that wait, in no particular order.
     pub(super) fn extents(&self) -> &[Extent] {
         &self.extents
     }
 
-    /// When the last write came, if anything waits.
+    /// When the last write arrived, if any extent waits.
     pub(super) fn last_put(&self) -> Option<Nanos> {
         (!self.extents.is_empty()).then_some(self.last_put)
     }
 
-    /// Whether the last write made this extent longer, so that it may grow further.
+    /// Whether the last write extended this extent, so that more may follow.
     pub(super) fn grows(&self, extent: &Extent) -> bool {
         extent.sectors.end == self.last_end
     }
 
-    /// Takes sectors that wait, in one extent, out to the platters.
+    /// Moves sectors of one waiting extent to those that the arm is writing.
     pub(super) fn take(&mut self, sectors: Range<u64>) {
         let index = self.extents.iter().position(|extent| contains_range(&sectors, &extent.sectors));
         let index = index.expect("only what waits is taken");
@@ -137,23 +137,23 @@ impl WriteCache {
         self.on_the_way.push(Extent { sectors, since, sequence });
     }
 
-    /// What was taken is on the platters.
+    /// Frees the space of what the arm has written.
     pub(super) fn on_written(&mut self) {
         assert!(!self.on_the_way.is_empty(), "something was on its way");
         self.sectors -= self.on_the_way.drain(..).map(|extent| length(&extent.sectors)).sum::<u64>();
     }
 
-    /// A number for what is here now, to ask for with [`is_flushed`](Self::is_flushed).
+    /// A mark for all writes so far, to pass to [`is_flushed`](Self::is_flushed).
     pub(super) fn mark(&self) -> u64 {
         self.sequence
     }
 
-    /// Whether all that was here at a mark is on the platters.
+    /// Whether every write before a mark is on the platters.
     pub(super) fn is_flushed(&self, mark: u64) -> bool {
         self.extents.iter().chain(&self.on_the_way).all(|extent| extent.sequence > mark)
     }
 
-    /// Drops what waits of these sectors: a newer write of them goes to the platters by itself.
+    /// Drops waiting sectors because a newer write bypasses the cache.
     pub(super) fn forget(&mut self, sectors: &Range<u64>) {
         let waits = |extent: &Extent| !overlap(&extent.sectors, sectors).is_empty();
         while let Some(index) = self.extents.iter().position(waits) {
@@ -163,7 +163,7 @@ impl WriteCache {
         }
     }
 
-    /// Takes a part out of an extent; what is left of it on both sides stays.
+    /// Cuts a part out of an extent and keeps the rest on both sides.
     fn cut(&mut self, index: usize, part: &Range<u64>) {
         let Extent { sectors, since, sequence } = self.extents.swap_remove(index);
         for kept in [sectors.start..part.start, part.end..sectors.end] {
@@ -191,36 +191,37 @@ fn contains_range(inner: &Range<u64>, outer: &Range<u64>) -> bool {
     outer.start <= inner.start && inner.end <= outer.end
 }
 
-// The read cache of a disk: after a read the head stays where it is and reads on until it is called away.
+// The read cache of a disk. After a read, the head stays and reads ahead until the arm is needed elsewhere.
 //
-// Addresses are those of the platters, so that what is read on is what follows on the track.
+// Addresses are physical, because read-ahead follows the track.
 
-/// A head that reads on.
+/// A read-ahead in progress.
 struct Stream {
-    /// What is held of it starts here.
+    /// The first sector that it still keeps.
     first: u64,
-    /// When it began, as time and as media time.
+    /// When it began.
     started_at: Nanos,
+    /// Media time when it began.
     began_media: u64,
-    /// It stops here unless another read follows.
+    /// Where it stops unless another read follows.
     limit: u64,
 }
 
-/// A read of what the head is about to read.
+/// A read of sectors that the read-ahead is about to reach.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Follower {
-    /// How long the head reads sectors that no read asked for before it comes to it; zero if it comes next or
-    /// has been read.
+    /// How long the head reads unrequested sectors before it gets there; zero if the sectors come next or are
+    /// already read.
     pub(super) wait: Nanos,
-    /// When it is in memory.
+    /// When all of them are in memory.
     pub(super) until: Nanos,
 }
 
-/// Sectors in memory, and those that will be.
+/// Sectors in memory, and those about to be read.
 pub(super) struct ReadAhead {
     segment_sectors: u64,
     segments_max: usize,
-    /// What earlier streams have left, the latest last.
+    /// What earlier read-aheads left behind, the latest last.
     segments: VecDeque<Range<u64>>,
     stream: Option<Stream>,
 }
@@ -231,8 +232,8 @@ impl ReadAhead {
         Self { segment_sectors, segments_max, segments: VecDeque::with_capacity(segments_max), stream: None }
     }
 
-    /// Reading of `sectors` has just ended; the head reads on. What the stream held before them stays, as far as a
-    /// segment goes.
+    /// Starts reading ahead after `sectors`, which the head has just read. Sectors before them stay in
+    /// memory, up to one segment.
     pub(super) fn start(&mut self, sectors: &Range<u64>, now: Nanos, platters: &Platters) {
         let first = match &self.stream {
             Some(stream) if stream.first <= sectors.start => stream.first,
@@ -253,7 +254,7 @@ impl ReadAhead {
             || self.stream.as_ref().is_some_and(|stream| covers(&stream.buffered_range(now, platters)))
     }
 
-    /// These sectors were read from memory: a head that still reads ahead behind them continues further.
+    /// Notes a read from memory. A read-ahead in progress then continues further.
     pub(super) fn on_taken(&mut self, sectors: &Range<u64>, now: Nanos, platters: &Platters) {
         let Some(stream) = &mut self.stream else { return };
         if stream.runs(now, platters) && stream.first <= sectors.start && sectors.end <= stream.limit {
@@ -262,7 +263,7 @@ impl ReadAhead {
         }
     }
 
-    /// What it takes to read ahead as far as these sectors, if the head is on its way to them.
+    /// When the read-ahead reaches these sectors, if it is on its way to them.
     pub(super) fn follow(&self, sectors: &Range<u64>, now: Nanos, platters: &Platters) -> Option<Follower> {
         let stream = self.stream.as_ref()?;
         if !stream.runs(now, platters) || sectors.start < stream.first || stream.limit < sectors.start {
@@ -277,7 +278,7 @@ impl ReadAhead {
         Some(Follower { wait, until: stream.reaches(sectors.end, platters).max(now) })
     }
 
-    /// The arm is called away: what the stream has read until now stays.
+    /// Ends the read-ahead because the arm is needed elsewhere; what it has read stays in memory.
     pub(super) fn stop(&mut self, now: Nanos, platters: &Platters) {
         let Some(stream) = self.stream.take() else { return };
         if self.segments.len() == self.segments_max {
@@ -286,7 +287,7 @@ impl ReadAhead {
         self.segments.push_back(stream.buffered_range(now, platters));
     }
 
-    /// Gives memory back, the oldest first, until what was read takes no more than this, a stream's own
+    /// Drops the oldest segments until read data takes at most this much, the current read-ahead's full
     /// segment included.
     pub(super) fn fit(&mut self, sectors_max: u64) {
         let buffered = |segment: &Range<u64>| segment.end - segment.start;
@@ -298,7 +299,7 @@ impl ReadAhead {
         }
     }
 
-    /// These sectors are about to hold something else.
+    /// Drops sectors that are about to be overwritten.
     pub(super) fn forget(&mut self, sectors: &Range<u64>) {
         let touches = |buffered: &Range<u64>| buffered.start < sectors.end && sectors.start < buffered.end;
         assert!(self.stream.is_none(), "an arm that writes has been called away");
@@ -307,17 +308,17 @@ impl ReadAhead {
 }
 
 impl Stream {
-    /// When the sector before `end` has been read.
+    /// When the sector before `end` is read.
     fn reaches(&self, end: u64, platters: &Platters) -> Nanos {
         self.started_at + Nanos(platters.place(end - 1).end.saturating_sub(self.began_media))
     }
 
-    /// Whether the head has not stopped reading on.
+    /// Whether it is still reading.
     fn runs(&self, now: Nanos, platters: &Platters) -> bool {
         now <= self.reaches(self.limit, platters)
     }
 
-    /// What it has read.
+    /// What it has read by now.
     fn buffered_range(&self, now: Nanos, platters: &Platters) -> Range<u64> {
         let media_time = self.began_media + now.since(self.started_at).0;
         self.first..platters.sector_after(media_time).min(self.limit).max(self.first)
@@ -404,7 +405,7 @@ mod tests {
         }
 
         proptest! {
-            /// Against plain sets of sectors that wait and that are on their way.
+            /// Compares the cache with plain sets of sectors that wait and that are being written.
             #[test]
             fn every_sector_waits_once_until_it_is_taken(acts in acts()) {
                 let mut cache = WriteCache::new(80, 6);

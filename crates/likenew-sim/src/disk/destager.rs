@@ -1,8 +1,8 @@
-//! What goes to the platters, in which order, and where: behind the write cache, and without one.
+//! What is written to the platters next, and where, with or without a write cache.
 //!
-//! A disk whose tracks do not overlap writes every sector at its own place, the nearest for the arm first. A
-//! shingled one writes bands that are complete, appends the rest to its persistent cache, and cleans that
-//! when it is idle, or when it is full and a request waits.
+//! A conventional disk writes every sector in place, the extent nearest to the arm first. A shingled disk
+//! writes complete bands in place and appends everything else to its persistent cache. It cleans that cache
+//! when idle, or when the cache is full and a request waits.
 
 use std::ops::Range;
 
@@ -13,68 +13,67 @@ use super::arm::{Access, Arm};
 use super::cache::WriteCache;
 use super::shingles::Shingles;
 
-/// Sectors of one extent that are written in one go at most, so that space is freed steadily.
+/// The most sectors of an extent that are written at once. Chosen small so that space frees up steadily.
 const DESTAGE_SECTORS_MAX: u64 = 2048;
 
-/// Why something is to be written now.
+/// Why something has to be written now.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DestageDemand {
-    /// Since when a request has been waiting for space, or for a flush.
+    /// When the first request that waits for space or for a flush began to wait.
     pub(super) waiting_since: Option<Nanos>,
-    /// A write that is not cached finds the persistent cache full.
+    /// Whether an uncached write finds the persistent cache full.
     pub(super) no_room: bool,
-    /// Nothing has been asked of the disk for so long that it cleans.
+    /// Whether the disk has been idle for long enough to clean.
     pub(super) idle: bool,
 }
 
 impl DestageDemand {
-    /// Whether it may not be put off until the arm is idle.
+    /// Whether the write cannot wait until the arm is idle.
     pub(super) fn is_pressing(&self) -> bool {
         self.waiting_since.is_some() || self.no_room
     }
 }
 
-/// Something that the arm can do for what waits to be written.
+/// A job that the arm could do next to write out data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Work {
     kind: Kind,
     /// The sectors of an extent or a band.
     logical: Range<u64>,
-    /// Their place on the platters, or that of an append or of a step of cleaning.
+    /// Where the arm works: the place of `logical`, of an append, or of a cleaning step.
     pub(super) physical: Range<u64>,
     pub(super) access: Access,
-    /// Its effective positioning time.
+    /// Effective positioning time; see [`Aging::cost`].
     pub(super) cost: i64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
-    /// Part of an extent goes to its own place.
+    /// Writes a part of an extent in place.
     Extent,
-    /// The extents in `batch` go to the persistent cache.
+    /// Appends the extents in `batch` to the persistent cache.
     Append,
-    /// A band goes home.
+    /// Writes a complete band in place.
     Band,
-    /// A step of cleaning.
+    /// Does a step of cleaning.
     Clean,
 }
 
-/// Where the first sectors of a write that is not cached go.
+/// Where the first sectors of an uncached write go.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct DirectWrite {
     pub(super) logical: Range<u64>,
     pub(super) physical: Range<u64>,
 }
 
-/// The write cache and the translation layer.
+/// The write cache and, on a shingled disk, the translation layer.
 pub(super) struct Destager {
     pub(super) cache: Option<WriteCache>,
-    /// The translation layer of a shingled disk.
     pub(super) shingles: Option<Shingles>,
     aging: Aging,
-    /// What the arm is appending.
+    /// Extents of the append that is chosen or under way.
     batch: Vec<Range<u64>>,
-    /// Sectors put on the platters.
+    /// Sectors written to the platters.
     pub(super) media_sectors_written: u64,
 }
 
@@ -90,7 +89,7 @@ impl Destager {
         }
     }
 
-    /// The first of these sectors whose newest copies lie side by side on the platters: how many, and where.
+    /// How many of these sectors, from the first on, are physically contiguous in their newest copies, and where.
     pub(super) fn locate(&self, logical: &Range<u64>) -> (u64, Range<u64>) {
         match &self.shingles {
             Some(shingles) => shingles.locate(logical),
@@ -98,19 +97,19 @@ impl Destager {
         }
     }
 
-    /// When [`best`](Self::best) must be checked though nothing else happens.
+    /// When [`best`](Self::best) may find new work though nothing else happens.
     pub(super) fn next_poll(&self) -> Option<Nanos> {
         let gather = self.shingles.as_ref()?.parameters.gather;
         Some(self.cache.as_ref()?.last_put()? + gather)
     }
 
-    /// How long nothing has to be asked of the disk before it cleans, if there is something to clean.
+    /// Idle time before the disk cleans, if anything needs cleaning.
     pub(super) fn cleans_after(&self) -> Option<Nanos> {
         let shingles = self.shingles.as_ref().filter(|shingles| shingles.is_dirty())?;
         Some(shingles.parameters.idle_after)
     }
 
-    /// What is best written now, if anything is.
+    /// The best job at present, if there is any.
     pub(super) fn best(&mut self, need: &DestageDemand, arm: &Arm, now: Nanos) -> Option<Work> {
         match self.shingles {
             Some(_) => self.best_shingled(need, arm, now),
@@ -141,7 +140,7 @@ impl Destager {
         Some(Work { cost, ..work })
     }
 
-    /// The next work of a shingled disk, whose order does not depend on where the arm is.
+    /// The next job of a shingled disk. Its order does not depend on the arm's position.
     fn next_shingled(&mut self, need: &DestageDemand, now: Nanos) -> Option<Work> {
         let work = |kind, logical, physical, access| Work { kind, logical, physical, access, cost: 0 };
         if let Some(band) = self.complete_band() {
@@ -154,7 +153,7 @@ impl Destager {
         }
         let shingles = self.shingles.as_mut()?;
         let gathered = !self.batch.is_empty();
-        // As much of it as fits.
+        // Append as much as fits.
         while !self.batch.is_empty() {
             let sectors = self.batch.iter().map(|extent| extent.end - extent.start).sum();
             if let Some(physical) = shingles.append_room(self.batch.len(), sectors) {
@@ -169,7 +168,7 @@ impl Destager {
         shingles.step().map(|step| work(Kind::Clean, 0..0, step.physical, step.access))
     }
 
-    /// A band that waits as a whole, as the sectors of it.
+    /// The sectors of a band that waits completely.
     fn complete_band(&self) -> Option<Range<u64>> {
         let shingles = self.shingles.as_ref()?;
         let complete = |sectors: &Range<u64>| {
@@ -180,7 +179,7 @@ impl Destager {
         self.cache.as_ref()?.extents().iter().find_map(|extent| complete(&extent.sectors))
     }
 
-    /// Chooses what is appended next: what has waited longest, and what still grows only if there is nothing else.
+    /// Chooses what to append next: the oldest extents first, and one that still grows only if there is no other.
     fn gather(&mut self) {
         self.batch.clear();
         let (Some(cache), Some(shingles)) = (&self.cache, &self.shingles) else { return };
@@ -198,7 +197,7 @@ impl Destager {
         }
     }
 
-    /// The arm begins the work that was found best.
+    /// Starts the chosen job.
     pub(super) fn begin(&mut self, work: &Work) {
         let Some(cache) = &mut self.cache else { return };
         match work.kind {
@@ -208,7 +207,7 @@ impl Destager {
         }
     }
 
-    /// The arm has done it.
+    /// Records that the arm has done the job.
     pub(super) fn end(&mut self, work: &Work) {
         if work.access == Access::Write {
             self.media_sectors_written += work.physical.end - work.physical.start;
@@ -222,7 +221,7 @@ impl Destager {
         self.cache.as_mut().expect("what was written came from the cache").on_written();
     }
 
-    /// Where the first sectors of a write that is not cached go; nowhere if the persistent cache is full.
+    /// Where the first sectors of an uncached write go; `None` if the persistent cache is full.
     pub(super) fn direct(&self, left: &Range<u64>) -> Option<DirectWrite> {
         let Some(shingles) = &self.shingles else {
             return Some(DirectWrite { logical: left.clone(), physical: left.clone() });
@@ -231,14 +230,14 @@ impl Destager {
         if band.start == left.start && band.end <= left.end {
             return Some(DirectWrite { physical: shingles.home_of(&band), logical: band });
         }
-        // What comes before the next band, or is shorter than one, is appended.
+        // Anything short of a whole band is appended.
         let appended = left.end.min(band.end).min(left.start + shingles.parameters.append_sectors_max);
         let logical = left.start..appended;
         let physical = shingles.append_room(1, logical.end - logical.start)?;
         Some(DirectWrite { logical, physical })
     }
 
-    /// Such a part of a write is on the platters.
+    /// Records that such a part of a write is on the platters.
     pub(super) fn direct_done(&mut self, direct: &DirectWrite) {
         self.media_sectors_written += direct.physical.end - direct.physical.start;
         let Some(shingles) = &mut self.shingles else { return };
@@ -250,29 +249,29 @@ impl Destager {
     }
 }
 
-// Which request is served next: the one with the shortest positioning time, less a credit for having waited.
+// Which request is served next: the one with the shortest positioning time, less a credit for its wait.
 //
-// Serving the shortest positioning time first is what makes a queue worthwhile, but starves requests far
-// from the rest. Aging fixes that: the effective time is *T_pos − W × T_wait*, the aged shortest positioning
-// time first of Worthington, Ganger and Patt, "Scheduling Algorithms for Modern Disk Drives", SIGMETRICS
-// 1994, after Jacobson and Wilkes, "Disk scheduling algorithms based on rotational position", HP
-// Laboratories, 1991. With *W* = 0 no wait counts; with a large *W* the order is that of arrival. As no
-// positioning takes longer than *C*, a full stroke and a turn, no request is overtaken by one that came *C*
-// / *W* later.
+// Shortest positioning time first makes queues worthwhile, but starves requests far from the others. Aging
+// fixes that with the effective time *T_pos − W × T_wait*: the aged shortest positioning time first of
+// Worthington, Ganger and Patt, "Scheduling Algorithms for Modern Disk Drives", SIGMETRICS 1994, after
+// Jacobson and Wilkes, "Disk scheduling algorithms based on rotational position", HP Laboratories, 1991. With
+// *W* = 0 waiting does not count; with a large *W* requests are served in order of arrival. No positioning
+// takes longer than *C*, a full stroke and a revolution, so no request overtakes one that came *C* / *W*
+// earlier.
 
-/// The order of service.
+/// The weight of waiting in the order of service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Aging {
     per_mille: i64,
 }
 
 impl Aging {
-    /// Milliseconds of positioning that each second of waiting outweighs.
+    /// `per_mille` is how much positioning time, in milliseconds, a second of waiting outweighs.
     pub(super) fn new(per_mille: u32) -> Self {
         Self { per_mille: i64::from(per_mille) }
     }
 
-    /// The effective positioning time, in nanoseconds: the least is served next.
+    /// Effective positioning time in nanoseconds; the lowest is served next.
     pub(super) fn cost(self, positioning: Nanos, waited: Nanos) -> i64 {
         let signed = |span: Nanos| i64::try_from(span.0).unwrap_or(i64::MAX);
         signed(positioning).saturating_sub(signed(waited).saturating_mul(self.per_mille) / 1000)

@@ -1,11 +1,11 @@
-//! The translation layer of a drive-managed shingled disk: which copy of a sector is newest, and where it is.
+//! The translation layer of a drive-managed shingled disk: where the newest copy of each sector is.
 //!
-//! Tracks of a shingled disk overlap like the shingles of a roof, so that nothing within a band of them can
-//! be written without writing the rest of the band. What fills a whole band is written to its home at once.
-//! Everything else goes to the persistent cache first, a log at the outer tracks, and cleaning brings it home
-//! band by band, the band of the oldest record first: the band is read, what the log has of it is read and
-//! merged, and the band is written. So Aghayev and Desnoyers describe such disks in "Skylight: a window on
-//! shingled disk operation", FAST 2015; the order of cleaning is assumed. It knows no time.
+//! Shingled tracks overlap, so a sector inside a band cannot be rewritten without rewriting the rest of the
+//! band. A write that fills a whole band goes to the band's home at once. Everything else is appended to the
+//! persistent cache, a log on the outer tracks. Cleaning brings this data home one band at a time, the band
+//! of the oldest record first: read the band, read and merge its newer data from the log, write the band.
+//! Aghayev and Desnoyers describe such disks in "Skylight: a window on shingled disk operation", FAST 2015;
+//! the order of cleaning is assumed. This module knows no time.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
@@ -18,35 +18,35 @@ use serde::{Deserialize, Serialize};
 use super::LayoutError;
 use super::arm::Access;
 
-/// How the tracks of a disk overlap, and how it lives with that.
+/// How the tracks of a shingled disk overlap, and how its firmware copes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShingleParameters {
-    /// Sectors of the persistent cache, at the outer edge, before the first band.
+    /// Sectors of the persistent cache, which lies at the outer edge before the first band.
     pub log_sectors: u64,
-    /// Sectors of a band.
+    /// Sectors per band.
     pub band_sectors: u64,
-    /// Pieces that the map of the persistent cache can hold.
+    /// Entries in the persistent cache's mapping table.
     pub map_entries: u32,
-    /// Sectors that are appended to the log in one go at most.
+    /// The most sectors that one append writes to the log.
     pub append_sectors_max: u64,
-    /// Sectors at the head of each append that say what is in it.
+    /// Sectors of the header that describes each append.
     pub header_sectors: u64,
-    /// Writes that fill no band are held in memory until none has come for so long, or memory is short.
+    /// How long partial bands wait in memory after the last write, unless memory runs short.
     pub gather: Nanos,
-    /// The disk cleans when nothing was asked of it for so long.
+    /// Idle time after which the disk cleans.
     pub idle_after: Nanos,
 }
 
 impl ShingleParameters {
-    /// Sectors on the platters of a disk that has so many addresses: the persistent cache, and whole bands.
+    /// Physical sectors of a disk with this many addressable ones: the persistent cache, and whole bands.
     pub fn sectors_for(&self, addressed: u64) -> u64 {
         self.log_sectors + addressed.div_ceil(self.band_sectors) * self.band_sectors
     }
 
-    /// Whether such a disk can work.
+    /// Checks that such a disk can work.
     ///
     /// # Errors
-    /// What does not fit.
+    /// The parameters contradict each other.
     pub fn check(&self, sector_bytes: u32, write_cache: u64, extents: u32) -> Result<(), LayoutError> {
         let bytes = |sectors: u64| sectors * u64::from(sector_bytes);
         let band = bytes(self.band_sectors);
@@ -67,7 +67,7 @@ impl ShingleParameters {
     }
 }
 
-/// A step of cleaning.
+/// A step of cleaning: one read or one write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Step {
     pub(super) physical: Range<u64>,
@@ -77,16 +77,16 @@ pub(super) struct Step {
 /// A band that is being cleaned.
 struct Cleaning {
     band: u64,
-    /// What records before this one hold of the band is merged; later ones stay.
+    /// The first record that came after the reads were planned; its data stays in the log.
     record: u64,
-    /// What is still to be read, the last first.
+    /// Reads that remain, in reverse order.
     reads: Vec<Range<u64>>,
 }
 
-/// The layer.
+/// The translation layer.
 pub(crate) struct Shingles {
     pub(super) parameters: ShingleParameters,
-    /// What is not at home.
+    /// The persistent cache, with all data that is not at home.
     pub(super) cache: MediaCache,
     cleaning: Option<Cleaning>,
 }
@@ -97,14 +97,14 @@ impl Shingles {
         Self { parameters, cache, cleaning: None }
     }
 
-    /// The band that a sector belongs to, as the sectors of it.
+    /// The sectors of the band that holds a sector.
     pub(super) fn band_of(&self, sector: u64) -> Range<u64> {
         let band = self.parameters.band_sectors;
         let start = sector / band * band;
         start..start + band
     }
 
-    /// The first of these sectors whose newest copies lie side by side on the platters: how many, and where.
+    /// How many of these sectors, from the first on, are physically contiguous in their newest copies, and where.
     pub(super) fn locate(&self, logical: &Range<u64>) -> (u64, Range<u64>) {
         let (count, in_log) = self.cache.first_piece(logical);
         let start = in_log.unwrap_or(self.home(logical.start));
@@ -115,17 +115,17 @@ impl Shingles {
         self.parameters.log_sectors + sector
     }
 
-    /// Where a whole band goes.
+    /// Where a whole band is written.
     pub(super) fn home_of(&self, band: &Range<u64>) -> Range<u64> {
         self.home(band.start)..self.home(band.end)
     }
 
-    /// Where so many sectors of so many extents can be appended, if the persistent cache has space.
+    /// Where this many sectors of this many extents can be appended, if the persistent cache has space.
     pub(super) fn append_room(&self, extents: usize, sectors: u64) -> Option<Range<u64>> {
         self.cache.room(extents, self.parameters.header_sectors + sectors)
     }
 
-    /// These sectors have been appended, at the place that [`append_room`](Self::append_room) said.
+    /// Records an append at the place that [`append_room`](Self::append_room) returned.
     pub(super) fn on_append(&mut self, extents: &[Range<u64>]) {
         let sectors: u64 = extents.iter().map(|extent| extent.end - extent.start).sum();
         let header = self.parameters.header_sectors;
@@ -140,11 +140,12 @@ impl Shingles {
         }
     }
 
-    /// Fills the persistent cache, or its map, with writes of so many sectors at random places among the first `span`.
+    /// Fills the persistent cache, or its mapping table, with writes of this many sectors at random places
+    /// among the first `span`.
     pub(crate) fn overwrite_at_random(&mut self, span: u64, sectors: u64) {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(0);
         let places = span / sectors;
-        // Within a short span writes fall on each other and would never fill it: the map's size bounds their number.
+        // In a short span, writes overwrite each other and would never fill the cache, so limit their number.
         for _ in 0..self.parameters.map_entries {
             if places == 0 || self.append_room(1, sectors).is_none() {
                 return;
@@ -154,19 +155,18 @@ impl Shingles {
         }
     }
 
-    /// A whole band has been written to its home.
+    /// Records that a whole band was written to its home.
     pub(super) fn band_written(&mut self, band: &Range<u64>) {
         self.cache.forget(band);
-        // What was read of it to be merged is older than what it holds now.
+        // Cancel its cleaning: data read for the merge is now stale.
         self.cleaning.take_if(|cleaning| cleaning.band == band.start);
     }
 
-    /// Whether there is anything to clean.
     pub(super) fn is_dirty(&self) -> bool {
         self.cache.oldest().is_some()
     }
 
-    /// Takes up a band to clean, unless one is taken up or nothing is to be cleaned.
+    /// Chooses a band to clean, unless one is being cleaned or none needs it.
     pub(super) fn take_up(&mut self) {
         if self.cleaning.is_some() {
             return;
@@ -182,7 +182,7 @@ impl Shingles {
             }
             start += count;
         }
-        // In the order of the log, so that the arm sweeps it once; the home of the band comes first.
+        // Read in log order, so that the arm sweeps once; the band's home comes first.
         reads.sort_unstable_by_key(|range| std::cmp::Reverse(range.start));
         if !covered {
             reads.push(self.home_of(&band));
@@ -190,7 +190,7 @@ impl Shingles {
         self.cleaning = Some(Cleaning { band: band.start, record: self.cache.next_record(), reads });
     }
 
-    /// The next step of cleaning the band that is taken up.
+    /// The next step of cleaning the chosen band.
     pub(super) fn step(&self) -> Option<Step> {
         let cleaning = self.cleaning.as_ref()?;
         Some(match cleaning.reads.last() {
@@ -199,7 +199,7 @@ impl Shingles {
         })
     }
 
-    /// The step is done.
+    /// Records that the step is done.
     pub(super) fn step_done(&mut self) {
         let cleaning = self.cleaning.as_mut().expect("a step was of a cleaning");
         if cleaning.reads.pop().is_none() {
@@ -211,17 +211,16 @@ impl Shingles {
     }
 }
 
-// The persistent cache of a shingled disk: a log on tracks that do not overlap, and the map of what is newest in it.
+// The persistent cache: a log on tracks that do not overlap, and a mapping table of the newest data in it.
 //
-// Writes are appended wherever they belong, one record for each part of a band. The log is a ring: space is
-// freed from its oldest record on, once none of that record's data is the newest copy any more. It knows no
-// time.
+// An append writes one record per part of a band. The log is a ring: it frees space from its oldest record
+// on, once none of that record's data is the newest copy. It knows no time.
 
 /// Adjacent sectors whose newest copy is in the log.
 #[derive(Clone, Copy, Serialize, Deserialize)]
 struct Piece {
     sectors: u64,
-    /// Its position, counted from the first append on.
+    /// Its position, counted from the first append ever.
     position: u64,
     record: u64,
 }
@@ -230,11 +229,11 @@ struct Piece {
 struct Record {
     logical: Range<u64>,
     position: u64,
-    /// Sectors of it that are still newest.
+    /// Sectors whose newest copy is still in this record.
     live: u64,
 }
 
-/// The log and its map.
+/// The log and its mapping table.
 #[derive(Serialize, Deserialize)]
 pub(super) struct MediaCache {
     log_sectors: u64,
@@ -242,14 +241,14 @@ pub(super) struct MediaCache {
     /// By first logical sector; pieces never overlap.
     map: BTreeMap<u64, Piece>,
     records: VecDeque<Record>,
-    /// Number of the first of `records`.
+    /// The number of the first entry in `records`.
     first_record: u64,
-    /// Where the next append goes, counted from the first on.
+    /// Where the next append goes, counted from the first append ever.
     head: u64,
 }
 
-/// Pieces that one more extent can add to the map at most: itself, and either what is left of an older piece
-/// behind it or, where it crosses the edge of a band, itself once more.
+/// The most pieces that an extent adds to the table: itself, plus either the rest of an older piece behind
+/// it, or a second piece where it crosses the edge of a band.
 const PIECES_PER_EXTENT: usize = 2;
 
 impl MediaCache {
@@ -264,8 +263,8 @@ impl MediaCache {
         }
     }
 
-    /// Where on the platters an append of so many extents and sectors would go, if it fits. It never wraps
-    /// around the end of the ring: the rest there stays empty.
+    /// Where an append of this many extents and sectors would go, if it fits. An append never wraps around
+    /// the end of the ring; the rest of the ring stays empty.
     pub(super) fn room(&self, extents: usize, sectors: u64) -> Option<Range<u64>> {
         let start = self.start_of(sectors);
         let tail = self.records.front().map_or(start, |record| record.position);
@@ -280,12 +279,12 @@ impl MediaCache {
         if in_ring + sectors > self.log_sectors { self.head + self.log_sectors - in_ring } else { self.head }
     }
 
-    /// Begins an append that fits; the first `header` sectors of it hold its record.
+    /// Begins an append that fits; its first `header` sectors describe it.
     pub(super) fn begin_append(&mut self, sectors: u64, header: u64) {
         self.head = self.start_of(sectors) + header;
     }
 
-    /// Continues it. `logical` is within one band.
+    /// Appends one extent; `logical` lies within one band.
     pub(super) fn append(&mut self, logical: Range<u64>) {
         self.forget(&logical);
         let (sectors, position) = (logical.end - logical.start, self.head);
@@ -296,13 +295,12 @@ impl MediaCache {
         assert!(self.map.len() <= self.pieces_max, "an append takes no more than the room it was given");
     }
 
-    /// The number of the next record.
     pub(super) fn next_record(&self) -> u64 {
         self.first_record + self.records.len() as u64
     }
 
-    /// The first of these sectors that have a place in common, in the log if their newest copy is there: how many
-    /// they are, and where in the log.
+    /// How many of these sectors, from the first on, are in one place, and where in the log. `None` if their
+    /// newest copy is not in the log.
     pub(super) fn first_piece(&self, logical: &Range<u64>) -> (u64, Option<u64>) {
         let before = self.map.range(..=logical.start).next_back();
         if let Some((start, piece)) = before.filter(|(start, piece)| *start + piece.sectors > logical.start) {
@@ -313,7 +311,7 @@ impl MediaCache {
         (next.map_or(logical.end, |(start, _)| *start) - logical.start, None)
     }
 
-    /// A logical sector of the oldest record whose newest copy is still in it.
+    /// A logical sector whose newest copy is in the oldest record.
     pub(super) fn oldest(&self) -> Option<u64> {
         let Record { logical, .. } = self.records.front()?;
         let newest = |(_, piece): &(&u64, &Piece)| piece.record == self.first_record;
@@ -321,14 +319,14 @@ impl MediaCache {
         Some(*start)
     }
 
-    /// The newest copy of these sectors is elsewhere.
+    /// Drops sectors whose newest copy is now elsewhere.
     pub(super) fn forget(&mut self, logical: &Range<u64>) {
         self.split(logical.start);
         self.split(logical.end);
         self.remove(logical, u64::MAX);
     }
 
-    /// The data of these sectors in earlier records, which do not cut pieces, is at home.
+    /// Drops data of records before `record`, which has been brought home. It never splits a piece.
     pub(super) fn forget_before(&mut self, logical: &Range<u64>, record: u64) {
         self.remove(logical, record);
     }
@@ -347,7 +345,7 @@ impl MediaCache {
         }
     }
 
-    /// Cuts the piece that spans this place in two.
+    /// Splits the piece that spans this sector.
     fn split(&mut self, at: u64) {
         let Some((&start, piece)) = self.map.range_mut(..at).next_back() else { return };
         let left = at - start;

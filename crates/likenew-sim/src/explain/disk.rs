@@ -1,4 +1,4 @@
-//! Explains a hard disk.
+//! Explains a hard disk, for [`explain`](super::explain).
 
 use likenew_core::units::Nanos;
 
@@ -12,7 +12,7 @@ use crate::disk::shingles::ShingleParameters;
 use crate::explain::flash::link;
 use crate::timeline::transfer_time;
 
-/// Parts of the address space whose rates are shown.
+/// Number of equal parts of the address space for which a rate is shown.
 const PARTS: u64 = 32;
 
 pub(super) fn explain(disk: &DiskParameters, state: &str) -> Parts {
@@ -96,7 +96,7 @@ fn surface(disk: &DiskParameters, platters: &Platters, whole: Nanos) -> LayerBox
     LayerBox { picture: Some(picture), ..LayerBox::new("platters and zones", wording::PLATTERS, facts) }
 }
 
-/// Mean rates of equal parts of the address space.
+/// Mean rate of each part of the address space.
 fn rates(disk: &DiskParameters, platters: &Platters) -> Vec<f64> {
     let parts = PARTS.min(platters.sectors());
     let at = |part: u64| (u128::from(platters.sectors()) * u128::from(part) / u128::from(parts)) as u64;

@@ -1,4 +1,4 @@
-//! Explains a flash drive.
+//! Explains a flash drive, for [`explain`](super::explain).
 
 use likenew_core::io::DataClass;
 use likenew_core::units::{Nanos, amount};
@@ -18,7 +18,7 @@ use crate::model::{FlashModel, Layer};
 use crate::spec::{Spec, with_trim};
 use crate::timeline::transfer_time;
 
-/// Sequential I/Os are taken to have this length where the time of a command matters.
+/// Assumed length of sequential I/Os, where the time per command matters.
 const SEQUENTIAL_BYTES: u64 = 128 << 10;
 pub(super) const RANDOM_BYTES: u64 = 4096;
 
@@ -38,7 +38,7 @@ pub(super) fn explain(model: &FlashModel, state: String, spec: &Spec) -> Parts {
     Parts { state, layers, ceilings: ceilings(model), times }
 }
 
-/// The cable, of any drive.
+/// The link of any kind of drive.
 pub(super) fn link(link: &LinkParameters) -> LayerBox {
     let facts = vec![
         Fact::new("rate", Value::BytesPerSecond(link.bytes_per_s as f64)),
@@ -116,7 +116,7 @@ fn dies(model: &FlashModel) -> LayerBox {
 fn ceilings(model: &FlashModel) -> Vec<Ceiling> {
     let FirmwareParameters { read_command, write_command, .. } = model.parameters.firmware;
     let programs = native_programs(model);
-    // What programs the host's writes of a new drive first.
+    // These programs take the host's writes first on a new drive.
     let cached = slc_programs(model, programming(&model.parameters.nand));
     let first = cached.clone().unwrap_or_else(|| programs.clone());
     let mut ceilings = vec![
@@ -132,7 +132,7 @@ fn ceilings(model: &FlashModel) -> Vec<Ceiling> {
     ceilings
 }
 
-/// What bounds sequential I/Os whose command takes this long, besides what the dies do.
+/// The bounds on sequential I/Os: `dies`, and what link, firmware and channels allow.
 fn sequential(model: &FlashModel, command: Nanos, dies: Bound) -> Vec<Bound> {
     let FlashParameters { link, nand, page_bytes, .. } = model.parameters;
     let page_bytes = u64::from(page_bytes);
@@ -152,7 +152,7 @@ fn sequential(model: &FlashModel, command: Nanos, dies: Bound) -> Vec<Bound> {
     ]
 }
 
-/// Array reads of all dies.
+/// The bound of all dies reading.
 fn row_reads(model: &FlashModel) -> Bound {
     let nand = model.parameters.nand;
     let bytes = u64::from(model.flash.row_pages) * u64::from(model.parameters.page_bytes);
@@ -161,7 +161,7 @@ fn row_reads(model: &FlashModel) -> Bound {
     Bound::new("dies", method, bytes_per_s(dies, bytes, nand.native.read + row))
 }
 
-/// Programs of as many dies as can at the same time, into cells as the chip is made for.
+/// The bound of native programs, on as many dies as may program at once.
 fn native_programs(model: &FlashModel) -> Bound {
     let nand = model.parameters.nand;
     let bytes = u64::from(model.flash.unit_pages) * u64::from(model.parameters.page_bytes);
@@ -187,7 +187,7 @@ fn random_writes(model: &FlashModel) -> Vec<Bound> {
     let FirmwareParameters { write_command, writes_per_unit, .. } = firmware;
     let page_bytes = u64::from(page_bytes);
     let unit_bytes = u64::from(model.flash.unit_pages) * page_bytes;
-    // A random write programs a page of the map at least.
+    // A random write programs at least one mapping unit.
     let room = (unit_bytes / page_bytes.max(RANDOM_BYTES)).max(1) as u32;
     let writes_per_unit = writes_per_unit.map_or(room, |most| u32::from(most).min(room));
     let (dies, unit) = (programming(&nand), transfer(&nand, model.flash.unit_pages));
@@ -199,7 +199,7 @@ fn random_writes(model: &FlashModel) -> Vec<Bound> {
     ]
 }
 
-/// Layers that only some drives have.
+/// Layers that not every drive has.
 fn extras(parameters: &FlashParameters) -> Vec<LayerBox> {
     let mut boxes = Vec::new();
     if let Some(cache) = parameters.map_cache {
@@ -230,18 +230,18 @@ fn extras(parameters: &FlashParameters) -> Vec<LayerBox> {
     boxes
 }
 
-/// Small I/Os that a link carries.
+/// 4 KiB I/Os per second that a link carries.
 pub(super) fn link_iops(link: &LinkParameters) -> Bound {
     let value = Value::PerSecond(link.bytes_per_s as f64 / RANDOM_BYTES as f64);
     Bound::new("host link", format!("its rate / {}", amount(RANDOM_BYTES)), value)
 }
 
-/// How often a second as many do something that takes this long.
+/// Operations per second when `many` units take `span` each.
 fn per_s(many: u32, span: Nanos) -> Value {
     Value::PerSecond(f64::from(many) / span.as_secs_f64())
 }
 
-/// How many bytes a second as many move, each so many in this time.
+/// Bytes per second when `many` units move `bytes` in each `span`.
 fn bytes_per_s(many: u32, bytes: u64, span: Nanos) -> Value {
     Value::BytesPerSecond(f64::from(many) / span.as_secs_f64() * bytes as f64)
 }
@@ -250,12 +250,12 @@ fn programming(nand: &NandParameters) -> u32 {
     nand.dies().min(nand.programs_max)
 }
 
-/// Pages of the map over a channel.
+/// Time to transfer mapping units over a channel.
 fn transfer(nand: &NandParameters, pages: u32) -> Nanos {
     Nanos(nand.page_transfer.0 * u64::from(pages))
 }
 
-/// How long a die takes for undisturbed work.
+/// How long undisturbed work keeps a die busy.
 fn work_time(nand: &NandParameters, work: &Work) -> Nanos {
     nand.copying_time(work) + Nanos(nand.erase.0 * u64::from(work.erases))
 }
@@ -267,7 +267,6 @@ fn slc_parameters(model: &FlashModel) -> Option<SlcCacheParameters> {
     }
 }
 
-/// The layer, if the drive has it.
 fn slc_cache_box(model: &FlashModel) -> Option<LayerBox> {
     let (slc, flash, nand) = (slc_parameters(model)?, model.flash, model.parameters.nand);
     let page = u64::from(model.parameters.page_bytes);
@@ -293,7 +292,7 @@ fn slc_cache_box(model: &FlashModel) -> Option<LayerBox> {
     Some(LayerBox::new("SLC cache", wording::SLC_CACHE, facts))
 }
 
-/// What bounds writes into it.
+/// The bound of programs into the SLC cache.
 fn slc_programs(model: &FlashModel, programming: u32) -> Option<Bound> {
     slc_parameters(model)?;
     let (flash, nand) = (model.flash, model.parameters.nand);
@@ -304,7 +303,7 @@ fn slc_programs(model: &FlashModel, programming: u32) -> Option<Bound> {
     Some(Bound::new("dies, SLC cells", how, Value::BytesPerSecond(rate)))
 }
 
-/// The layer, with the time of one collection.
+/// The layer, including the time to garbage-collect one block.
 fn page_map_box(page_map: &PageMapParameters, model: &FlashModel) -> LayerBox {
     let flash = page_map.flash;
     let page_bytes = u64::from(model.parameters.page_bytes);
@@ -330,7 +329,7 @@ fn page_map_box(page_map: &PageMapParameters, model: &FlashModel) -> LayerBox {
     LayerBox::new(wording::PAGE_MAP_NAME, &wording::page_map(page_map.policies.collection), facts)
 }
 
-/// What collecting a block takes of which a share is valid, at random pages.
+/// The work of garbage-collecting a block of which a share is valid, at random pages.
 fn collection(page_map: &PageMapParameters, valid: f64) -> Work {
     let flash = page_map.flash;
     let pages = f64::from(flash.pages_per_block) * valid;
@@ -349,7 +348,7 @@ fn blocks(count: u32) -> Value {
     Value::text(if count == 1 { "1 block".into() } else { format!("{count} blocks") })
 }
 
-/// The layer, with what pages of some data take.
+/// The layer, including the space that some kinds of data take.
 fn compressing_box(map: &CompressingParameters, model: &FlashModel) -> LayerBox {
     let page = f64::from(model.parameters.page_bytes);
     let taken = |data: DataClass| {
@@ -368,7 +367,7 @@ fn compressing_box(map: &CompressingParameters, model: &FlashModel) -> LayerBox 
 
 fn cluster_facts(clusters: &ClusterParameters, logs: &str, model: &FlashModel) -> Vec<Fact> {
     let page_bytes = u64::from(model.parameters.page_bytes);
-    // On each die of the group, side by side.
+    // The dies of a group do this side by side.
     let pages = clusters.flash.pages_per_block;
     let merge = Work { rows: pages, moved: pages, programs: pages, erases: 2, ..Work::NONE };
     vec![

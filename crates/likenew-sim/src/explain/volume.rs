@@ -1,4 +1,4 @@
-//! Explains a cloud volume.
+//! Explains a cloud volume, for [`explain`](super::explain).
 
 use likenew_core::quantity::Iops;
 use likenew_core::units::{Nanos, amount};

@@ -1,4 +1,4 @@
-//! What the explanation of a drive says: what its layers do, and the names of figures that are no term of the field.
+//! The sentences of explanations: what layers do, and names for figures that have no standard term.
 
 use likenew_core::io::DataClass;
 use likenew_core::quantity::Share;
@@ -58,7 +58,7 @@ pub(super) const SLC_DIRECT: &str = "writes go past it";
 pub(super) const SLC_FOLD: &str = "writes wait for folding";
 pub(super) const SLC_KEPT: &str = "left unfolded when idle, on each die";
 
-// The map of a flash drive
+// The mapping table of a flash drive
 
 pub(super) const KEPT_ERASED: &str = "kept erased on each die";
 
@@ -78,7 +78,7 @@ pub(super) fn page_map(collection: Collection) -> String {
     format!("Any page can be anywhere. A die that runs short of erased blocks garbage-collects {victim}.")
 }
 
-/// Until when a drive garbage-collects in idle time.
+/// How far a drive garbage-collects in idle time.
 pub(super) fn idle_collection(free_blocks: u32) -> String {
     match free_blocks {
         0 => "no".to_owned(),
@@ -90,19 +90,19 @@ pub(super) const COMPRESSING_MAP_NAME: &str = "compression and translation layer
 pub(super) const COMPRESSING_MAP: &str = "Compresses each page, packs the results, and garbage-collects the block \
     with the least valid data. Compression adds spare area, not capacity.";
 
-/// Pages of data that an explanation shows.
+/// Kinds of data whose compressed size an explanation shows.
 pub(super) const COMPRESSED_PAGES: [(&str, DataClass); 3] = [
     ("a page of zeros takes", DataClass::Zero),
     ("a page that compresses to a half", DataClass::Ratio(0.5)),
     ("a page that does not compress", DataClass::Random),
 ];
 
-/// How much of a page of so many bytes its data takes.
+/// The space that compressed data takes of a page of `page` bytes.
 pub(super) fn compressed(share: f64, page: f64) -> String {
     format!("{} of {} B ({})", Number((share * page).round()), Number(page), Share(share))
 }
 
-/// `stripe` is how many program units hold one of parity, or 0.
+/// `stripe` is the number of program units, one of them parity; 0 means no parity.
 pub(super) fn parity(stripe: u32) -> String {
     match stripe {
         0 => "none".to_owned(),
@@ -178,7 +178,7 @@ pub(super) const ONE_IO: &str = "one I/O at most";
 pub(super) const MERGED_IOS: &str = "sequential I/Os merge";
 
 likenew_core::sentences! {
-    /// Up to how many bytes sequential I/Os count as one: of any length, and of those below `small`.
+    /// Sequential I/Os count as one up to `bytes`, and those shorter than `small` up to `small_bytes`.
     pub(super) fn merged_ios(bytes: u64, small: u64, small_bytes: u64) =
         "up to {} (below {}: up to {})", amount(bytes), amount(small), amount(small_bytes);
     pub(super) fn store_limit(in_flight: f64) = "{in_flight} I/Os in flight / mean latency";

@@ -1,9 +1,9 @@
-//! I/Os of another program on the same drive, which go to the same mechanism and take their time there.
+//! I/O of another program on the same drive.
 //!
-//! They leave at random moments (a Poisson process of a fixed seed), go to random places, and hold their own
-//! slots at the mechanism, so that the host meets them wherever the mechanism makes one I/O wait for another.
-//! At most eight are in flight; those due while all eight are busy are left out. Where the mechanism keeps
-//! bytes its writes are reads, as they are not the host's.
+//! It arrives at random times (a Poisson process with a fixed seed) at random places, and takes its own slots
+//! of the mechanism. So it delays the host's I/O wherever the mechanism makes one I/O wait for another. At
+//! most eight I/Os are in flight; while all eight are busy, further ones are left out. If the mechanism keeps
+//! data, reads replace the writes, so that the host's data stays intact.
 
 use likenew_core::counters::Counters;
 use likenew_core::io::{Completion, DataClass, Io, Op, Slot};
@@ -14,28 +14,29 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use super::NeighborParameters;
 use crate::device::{Device, NO_IO, SelfCounts};
 
-/// All drives have the other program's I/O at the same moments.
+/// The other program's I/O comes at the same times on all drives.
 const SEED: u64 = 2;
-/// I/Os of the other program in flight at most: the first slots of the mechanism.
+/// The most I/Os of the other program in flight. They take the first slots of the mechanism.
 const SLOTS: u32 = 8;
 
-/// A mechanism that is shared.
+/// A mechanism shared with another program.
 pub(crate) struct Neighbor {
     parameters: NeighborParameters,
     inner: Box<dyn Device>,
     inner_done: Vec<Completion>,
-    /// I/Os that fit the mechanism side by side.
+    /// Number of aligned positions for an I/O.
     places: u64,
     random: Xoshiro256PlusPlus,
     next: Nanos,
     free: Vec<u32>,
-    /// Its I/Os, by slot, since when each is in flight, and what of them has ended.
+    /// The other program's I/Os by slot, with their start times.
     ios: [(Io, Nanos); SLOTS as usize],
+    /// The other program's I/Os that have ended.
     counters: Counters,
 }
 
 impl Neighbor {
-    /// Another program on a mechanism of so many bytes.
+    /// Shares a mechanism of `capacity_bytes` with another program.
     pub(crate) fn new(
         parameters: NeighborParameters,
         mut inner: Box<dyn Device>,
@@ -57,7 +58,7 @@ impl Neighbor {
         neighbor
     }
 
-    /// The time between two departures: exponential.
+    /// The time to the next I/O, exponentially distributed.
     fn gap(&mut self) -> Nanos {
         // 1 − [0, 1) is never 0.
         let share: f64 = 1.0 - self.random.random::<f64>();
@@ -87,7 +88,7 @@ impl Neighbor {
         self.inner.accept(&io, now);
     }
 
-    /// Advances the mechanism, and separates the host's completions from the other program's.
+    /// Advances the mechanism, and keeps the other program's completions from the host.
     fn step_inner(&mut self, done: &mut Vec<Completion>) {
         let mut ended = std::mem::take(&mut self.inner_done);
         self.inner.step(&mut ended);

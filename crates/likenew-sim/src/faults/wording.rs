@@ -1,4 +1,4 @@
-//! The faults of a drive for people, as name and value.
+//! The faults of a drive as names and values for people.
 
 use std::ops::Range;
 
@@ -72,7 +72,7 @@ pub(super) fn throttled(bytes_per_s: u64, span: Nanos, interval: Nanos) -> Descr
     ("throttling", format!("at most {} for {span} of every {interval}", rate(bytes_per_s as f64)))
 }
 
-/// The first of some ranges, and how many more there are.
+/// The first range, and how many more there are.
 fn place(ranges: &[Range<u64>]) -> Option<String> {
     let first = ranges.first()?;
     let (size, start) = (amount(first.end - first.start), amount(first.start));

@@ -1,21 +1,20 @@
-//! A flash translation layer that compresses before it writes, as SandForce controllers do: flash holds what is left of each
-//! page of the host, packed end to end.
+//! An FTL that compresses data, as SandForce controllers do. Compressed pages lie packed end to end in flash.
 //!
-//! The flash is a log of entries of variable size, counted in granules, an even part of a page each. A page takes the
-//! share of it that its data compresses to plus a fixed overhead, and never more than the whole page. Entries are packed as
-//! they come. One may begin in a program unit and end in the next of the same block (as in US patent 9495288,
-//! "Variable-size flash translation layer"), but none continues in another block: what is left at the end of a block
-//! and too short for the next entry stays empty. The part of an entry that does not fit into a unit that is programmed waits
-//! in the controller for the next one.
+//! The flash is a log of entries of variable size, counted in granules, which are equal parts of a page. An
+//! entry takes the compressed size of its page plus a fixed overhead, and at most the whole page. An entry
+//! may begin in one program unit and end in the next unit of the same block (as in US patent 9495288,
+//! "Variable-size flash translation layer"). It never continues in another block, so space at the end of a
+//! block that is too short for the next entry stays empty. The part of an entry that does not fit into a unit
+//! waits in the controller for the next.
 //!
-//! Compression gives spare, never capacity: the host sees as many pages as always, and all of them fit when none
-//! compresses. Placement and collection are those of the [page map](super::page_map), by granules instead of pages: the caller
-//! chooses the die of a host write, victims are the closed blocks of a die with the fewest valid granules, and host writes
-//! and moved entries fill separate blocks.
+//! Compression adds spare flash, never capacity: the host sees the same number of pages, and all of them fit
+//! if none compresses. Placement and garbage collection are those of the [page map](super::page_map), with
+//! granules instead of pages. The caller chooses the die of a host write. The closed block of a die with the
+//! fewest valid granules is the victim. Host writes and relocated entries fill separate blocks.
 //!
-//! Parity across the dies (SandForce's RAISE) is a program unit in every so many of each die: it takes its share
-//! of capacity, and is programmed along with the data. The dies then advance together, a unit of host pages each, because
-//! a stripe with its parity goes over all of them.
+//! Parity across dies (SandForce's RAISE) takes one program unit of each stripe. It costs its share of
+//! capacity, and is programmed with the data. A stripe covers all dies, so they advance together, one unit of
+//! host pages each.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -39,7 +38,7 @@ enum Stream {
     Moved,
 }
 
-/// An open block, written up to a granule.
+/// An open block, and the granule at which it continues.
 #[derive(Clone, Copy, Serialize, Deserialize)]
 struct Frontier {
     block: u32,
@@ -48,22 +47,22 @@ struct Frontier {
 
 #[derive(Serialize, Deserialize)]
 struct Die {
-    /// By [`Stream`].
+    /// Open blocks, by [`Stream`].
     open: [Frontier; 2],
-    /// Erased blocks, the longest erased first.
+    /// Erased blocks, in order of erasure.
     free: VecDeque<u32>,
     /// Granules of valid entries.
     valid: u32,
     /// Units of host pages that were filled or padded.
     units: u64,
-    /// The unit of host pages that is under way is full; what lies beyond belongs to the next.
+    /// Whether the current unit of host pages is full, so that anything beyond it belongs to the next.
     unit_is_full: bool,
 }
 
-/// In the map, 0 stands for "nothing", so that a new drive's map is untouched zero memory; granule `n` is `n + 1`.
+/// Marks an empty table entry. Granule `n` is stored as `n + 1`, so that a new drive's table is untouched zero memory.
 const NO_PAGE: u32 = 0;
 
-/// The translation layer.
+/// An FTL with compression.
 #[derive(Serialize, Deserialize)]
 pub struct CompressingMap {
     parameters: CompressingParameters,
@@ -71,17 +70,17 @@ pub struct CompressingMap {
     unit_granules: u32,
     row_granules: u32,
     valid_per_die_max: u32,
-    /// Host page to the granule where its entry begins.
+    /// By host page: the granule at which its entry begins, plus one.
     granules: Vec<u32>,
-    /// Host page to the size of its entry.
+    /// By host page: the size of its entry.
     sizes: Vec<u8>,
-    /// By block.
+    /// By block: its entries.
     entries: Vec<BlockEntries>,
     victims: Victims,
     dies: Vec<Die>,
     mapped_pages: u64,
     counts: Counts,
-    /// Erasures of each block.
+    /// By block: its erasures.
     erases: Vec<u32>,
     times: ProgramTimes,
 }
@@ -90,7 +89,7 @@ impl CompressingMap {
     /// An erased drive.
     ///
     /// # Panics
-    /// If the parameters do not pass their check.
+    /// The parameters do not pass their check.
     pub fn new(parameters: CompressingParameters) -> Self {
         parameters.check().expect("the parameters were checked");
         let flash = parameters.flash;
@@ -127,14 +126,14 @@ impl CompressingMap {
         }
     }
 
-    /// Where the entry of a host page begins, and its size.
+    /// First granule and size of a host page's entry.
     #[inline]
     fn entry(&self, page: u32) -> Option<(u32, u32)> {
         let granule = self.granules[page as usize].checked_sub(1)?;
         Some((granule, u32::from(self.sizes[page as usize])))
     }
 
-    /// The entry of a host page is not valid any more.
+    /// Marks the entry of a host page as stale.
     #[inline]
     fn invalidate(&mut self, page: u32) {
         let Some((granule, size)) = self.entry(page) else { return };
@@ -155,7 +154,7 @@ impl CompressingMap {
             .forget_stale(start, start + self.block_granules, |page| granules[page as usize].checked_sub(1));
     }
 
-    /// The open block is written up to a granule: counts what that takes, and gives what the die has to do beyond the
+    /// Advances an open block to granule `to`. Counts the programming and returns the die's work beyond
     /// programs of host pages.
     fn advance(&mut self, die: u32, stream: Stream, to: u32) -> Work {
         let place = &mut self.dies[die as usize];
@@ -172,11 +171,11 @@ impl CompressingMap {
         let parity = full.filter(|unit| self.parameters.is_before_parity(*unit, die)).count() as u32;
         let parity_granules = parity * self.unit_granules;
         self.counts.programmed += u64::from(to - from + parity_granules);
-        // Parity crosses the channel once; what is moved crosses it twice.
+        // Relocated data crosses the channel twice and parity only once, so half of it counts as moved.
         Work { moved: parity_granules / 2, programs: programs + parity, ..Work::NONE }
     }
 
-    /// Closes the open block of a stream as it is and opens another.
+    /// Closes the open block of a stream and opens another.
     fn renew(&mut self, die: u32, stream: Stream) -> Work {
         let work = self.advance(die, stream, self.block_granules);
         let place = &mut self.dies[die as usize];
@@ -189,7 +188,7 @@ impl CompressingMap {
         work
     }
 
-    /// As [`Self::renew`] for host pages, and garbage-collects what that needs.
+    /// Like [`Self::renew`] for host pages, then garbage-collects until the reserve is restored.
     fn renew_host(&mut self, die: u32, pending: &mut PendingWork) -> Work {
         let mut work = self.renew(die, Stream::Host);
         while self.dies[die as usize].free.len() < self.parameters.free_blocks_min as usize {
@@ -198,7 +197,7 @@ impl CompressingMap {
         work
     }
 
-    /// Puts an entry behind the others of an open block that has room for it; returns where it begins.
+    /// Appends an entry to an open block that has room for it; returns its first granule.
     #[inline]
     fn append(&mut self, die: u32, stream: Stream, page: u32, size: u32) -> (u32, Work) {
         let Frontier { block, next } = self.dies[die as usize].open[stream as usize];
@@ -211,7 +210,7 @@ impl CompressingMap {
         (granule, self.advance(die, stream, next + size))
     }
 
-    /// Whether so much more may be valid on a die.
+    /// Whether a die may hold another unit of valid data.
     fn has_room_for_unit(&self, die: &Die) -> bool {
         die.valid + self.parameters.unit_granules_max() <= self.valid_per_die_max
     }
@@ -220,7 +219,7 @@ impl CompressingMap {
         self.dies[die as usize].open[stream as usize].next + size <= self.block_granules
     }
 
-    /// Moves what is valid out of the emptiest closed block of a die and erases it.
+    /// Garbage-collects the closed block of a die with the fewest valid granules.
     fn collect(&mut self, die: u32, pending: &mut PendingWork) -> Work {
         let victim = self.victims.choose(die).expect("a die that needs collection has a closed block");
         self.victims.take(victim);
@@ -240,7 +239,7 @@ impl CompressingMap {
         work
     }
 
-    /// Moves all valid entries of a block, which takes these reads and programs.
+    /// Relocates the valid entries of a block; returns the reads and programs that this takes.
     fn move_out(&mut self, die: u32, victim: u32, pending: &mut PendingWork) -> Work {
         self.forget_stale(victim);
         let entries = std::mem::take(&mut self.entries[victim as usize]);
@@ -297,7 +296,7 @@ impl TranslationLayer for CompressingMap {
         })
     }
 
-    /// With parity, a stripe takes a unit of every die that has room before another begins.
+    /// With parity, every die with room takes a unit of a stripe before the next stripe begins.
     #[inline]
     fn accepts(&self, die: u32) -> bool {
         let place = &self.dies[die as usize];
@@ -382,85 +381,85 @@ impl TranslationLayer for CompressingMap {
     }
 }
 
-/// How a [`CompressingMap`] is laid out and when it garbage-collects.
+/// How a [`CompressingMap`] is laid out, and when it garbage-collects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CompressingParameters {
-    /// The flash, parity included.
+    /// The geometry, parity included.
     pub flash: FlashGeometry,
-    /// A die garbage-collects as soon as fewer erased blocks are left, 2 at least.
+    /// A die garbage-collects when it has fewer erased blocks than this; 2 at least.
     pub free_blocks_min: u32,
-    /// A drive without anything to do garbage-collects until each die has so many erased blocks.
+    /// An idle drive garbage-collects until each die has this many erased blocks.
     pub idle_free_blocks: u32,
-    /// The size of a page that does not compress.
+    /// Size of a page that does not compress, in granules.
     pub granules_per_page: u32,
-    /// The size of a page of zeros, which is what every compressed page takes beyond its compressed data.
+    /// Overhead of a compressed page, and so the size of a page of zeros, in granules.
     pub granules_min: u32,
-    /// One program unit of so many holds the parity of the others; 0 for no parity.
+    /// Program units per stripe, one of them parity; 0 for no parity.
     pub parity_stripe_units: u32,
 }
 
 impl CompressingParameters {
-    /// The granules that a page of such data takes.
+    /// Granules for a page of such data.
     pub fn size(&self, data: DataClass) -> u32 {
         let compressed = (data.compressed_share() * f64::from(self.granules_per_page)).ceil() as u32;
         (self.granules_min + compressed).min(self.granules_per_page)
     }
 
-    /// Granules that one program operation of a die writes.
+    /// Granules per program operation.
     pub fn unit_granules(&self) -> u32 {
         self.flash.unit_pages * self.granules_per_page
     }
 
-    /// Granules that one array read of a die delivers.
+    /// Granules per array read.
     pub fn row_granules(&self) -> u32 {
         self.flash.row_pages * self.granules_per_page
     }
 
-    /// Granules of a block beside its parity.
+    /// Granules per block, parity excluded.
     pub fn block_granules(&self) -> u32 {
         let units = self.flash.pages_per_block / self.flash.unit_pages;
         let parity = units.checked_div(self.parity_stripe_units).unwrap_or(0);
         (units - parity) * self.unit_granules()
     }
 
-    /// Granules that surely fit into a block: what is left may be too short for the next entry.
+    /// Granules that a block is sure to hold: less than a page may stay empty at its end.
     pub fn block_granules_sure(&self) -> u32 {
         self.block_granules() - (self.granules_per_page - 1)
     }
 
-    /// Granules that a program unit of host pages makes valid at most, as the last entry may end beyond it.
+    /// The most granules that a unit of host pages makes valid: its last entry may end beyond it.
     pub fn unit_granules_max(&self) -> u32 {
         self.unit_granules() + self.granules_per_page - 1
     }
 
-    /// Host pages that a program unit takes at most.
+    /// The most host pages in a program unit.
     pub fn unit_pages_max(&self) -> u32 {
         self.unit_granules().div_ceil(self.granules_min)
     }
 
-    /// Valid granules that one die may hold, so that collection always gains something.
+    /// The most valid granules on a die for which garbage collection always gains space.
     ///
-    /// A block that is filled with moved entries takes at least [`Self::block_granules_sure`]. Collection gains as long as
-    /// its victim holds less. When it is needed, all blocks are closed but the two open ones and the erased reserve less
-    /// one; if no more is valid than surely fits into one closed block fewer, the victim, which holds no more than the
-    /// mean, holds less than surely fits.
+    /// A block of relocated entries holds [`Self::block_granules_sure`] or more, so collection gains if its
+    /// victim holds less. When it starts, all blocks are closed except the two open ones and the reserve less
+    /// one. If the valid data surely fits into one block fewer than are closed, their mean is below that
+    /// limit. The victim holds no more than the mean.
     pub fn valid_per_die_max(&self) -> u64 {
         let reserve = u64::from(self.free_blocks_min) + 2;
         let blocks = u64::from(self.flash.blocks_per_die).saturating_sub(reserve);
         blocks * u64::from(self.block_granules_sure())
     }
 
-    /// Whether the unit of this die that follows on this one, both counted from the start of a block, holds parity. It
-    /// comes to each die in its turn.
+    /// Whether parity follows this data unit of a die, counted from the start of its block. The dies take
+    /// turns.
     pub(super) fn is_before_parity(&self, data_unit: u32, die: u32) -> bool {
         let data_units = self.parity_stripe_units.saturating_sub(1);
         data_units > 0 && (data_unit + die) % data_units == data_units - 1
     }
 
-    /// Whether a translation layer of this shape can work.
+    /// Checks that an FTL of this shape can work.
     ///
     /// # Errors
-    /// What does not fit.
+    /// The parameters contradict each other.
     pub fn check(&self) -> Result<(), LayoutError> {
         let flash = &self.flash;
         flash.check()?;
@@ -468,7 +467,7 @@ impl CompressingParameters {
             return Err(LayoutError::SmallReserve);
         }
         self.check_granules()?;
-        // One unit a die more, so that a die with room is always found for the next unit.
+        // Each die leaves room for another unit, so that the next unit always finds a die.
         let room = self.valid_per_die_max().saturating_sub(u64::from(self.unit_granules_max()));
         let usable = u64::from(flash.dies) * room / u64::from(self.granules_per_page);
         if u64::from(flash.user_pages) > usable {
@@ -499,41 +498,40 @@ impl CompressingParameters {
     }
 }
 
-/// A block forgets its stale entries when they are more than the valid ones and so many, so that the lists of all blocks
-/// together stay in proportion to the pages of the host, however small its entries are.
+/// A block drops its stale entries when they exceed the valid ones by this many. This keeps the memory for
+/// all entries proportional to the host's pages, however small the entries are.
 pub(super) const STALE_ENTRIES_SLACK: u32 = 64;
 
-/// The valid and some stale entries of a block.
+/// The valid entries of a block, and some stale ones.
 #[derive(Default, Serialize, Deserialize)]
 pub(super) struct BlockEntries {
-    /// In the order in which they were written.
+    /// Host pages in the order of writing.
     pages: Vec<u32>,
     /// How many of them are valid.
     valid: u32,
 }
 
 impl BlockEntries {
-    /// The host pages, in the order in which they were written.
     pub(super) fn pages(&self) -> &[u32] {
         &self.pages
     }
 
-    /// A page is written to the block.
+    /// Adds the entry of a page.
     #[inline]
     pub(super) fn push(&mut self, page: u32) {
         self.pages.push(page);
         self.valid += 1;
     }
 
-    /// An entry is not valid any more; returns whether it is time to [forget](Self::forget_stale) such entries.
+    /// Marks an entry as stale; returns whether it is time to [drop](Self::forget_stale) stale ones.
     #[inline]
     pub(super) fn lose(&mut self) -> bool {
         self.valid -= 1;
         self.pages.len() as u32 > 2 * self.valid + STALE_ENTRIES_SLACK
     }
 
-    /// Keeps valid entries only: those that begin between `start` and `end`. A page that was written to the block more than
-    /// once is valid where it was written last, so that a valid entry begins before all valid ones behind it.
+    /// Drops all entries but those that begin between `start` and `end`. Of several entries for one page only
+    /// the last is valid, so each valid entry begins before the valid ones behind it.
     pub(super) fn forget_stale(&mut self, start: u32, mut end: u32, granule: impl Fn(u32) -> Option<u32>) {
         self.pages.reverse();
         self.pages.retain(|page| {
@@ -546,7 +544,7 @@ impl BlockEntries {
         assert_eq!(self.pages.len() as u32, self.valid, "the valid entries of a block are in its list");
     }
 
-    /// Gives back memory that a closed block does not need.
+    /// Frees memory that a closed block does not need.
     pub(super) fn shrink(&mut self) {
         self.pages.shrink_to_fit();
     }

@@ -1,8 +1,8 @@
-//! The bytes that a drive holds, for a drive that is asked to keep them.
+//! The bytes in a flash drive that keeps its data.
 //!
-//! Every copy of a page in the flash is kept by where the translation layer says it is, and moves as the layer moves it; so
-//! a layer that loses or confuses a copy gives wrong bytes. What was never written, or was trimmed, or was written before bytes were
-//! kept, reads as zeros.
+//! Each copy of a page is stored under its physical place, and moves as the FTL moves it. So an FTL that
+//! loses or confuses copies returns wrong bytes. Pages that were never written, were trimmed, or were written
+//! before data was kept read as zeros.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -12,19 +12,19 @@ use crate::flash::translation_layer::{Change, PendingWork};
 /// The bytes in the flash, by [`PhysicalPage::at`](crate::flash::translation_layer::PhysicalPage::at).
 pub(crate) type Copies = BTreeMap<u64, Box<[u8]>>;
 
-/// The bytes in the flash, in the write buffer, and on their way.
+/// The bytes in flash, in the write buffer, and in transit.
 pub(crate) struct Contents {
     sector_bytes: usize,
     page_bytes: usize,
-    /// By slot of the host.
+    /// Buffers of the host's I/Os, by slot.
     requests: Vec<Vec<u8>>,
-    /// By slot of the write buffer.
+    /// Pages in the write buffer, by slot.
     buffer: Vec<Box<[u8]>>,
     copies: Copies,
 }
 
 impl Contents {
-    /// Nothing yet, for a buffer of so many pages.
+    /// Empty contents, for a write buffer of `buffer_pages`.
     pub(crate) fn new(buffer_pages: u32, page_bytes: u32, sector_bytes: u32) -> Self {
         let page = vec![0; page_bytes as usize].into_boxed_slice();
         Self {
@@ -36,17 +36,17 @@ impl Contents {
         }
     }
 
-    /// What is in the flash.
+    /// Bytes in the flash.
     pub(crate) fn copies(&self) -> &Copies {
         &self.copies
     }
 
-    /// Takes up what was in the flash.
+    /// Restores saved bytes of the flash.
     pub(crate) fn restore(&mut self, copies: Copies) {
         self.copies = copies;
     }
 
-    /// The bytes that a request of the host brings or will take.
+    /// The buffer of a host I/O.
     pub(crate) fn request(&mut self, slot: u32) -> &mut Vec<u8> {
         let slot = slot as usize;
         if self.requests.len() <= slot {
@@ -55,13 +55,13 @@ impl Contents {
         &mut self.requests[slot]
     }
 
-    /// Takes a part of a write into a page of the buffer, `start` bytes from its beginning.
+    /// Copies part of a write into a page of the write buffer, from byte `start` on.
     pub(crate) fn arrive(&mut self, slot: u32, part: Range<usize>, buffered: u32, start: usize) {
         let bytes = &self.requests[slot as usize][part];
         self.buffer[buffered as usize][start..start + bytes.len()].copy_from_slice(bytes);
     }
 
-    /// Completes a page of the buffer, of which only some sectors came from the host, from the copy in the flash.
+    /// Fills the sectors of a buffered page that the host has not written from its copy in flash.
     pub(crate) fn complete(&mut self, buffered: u32, sectors: u64, at: Option<u64>) {
         let copy = at.and_then(|at| self.copies.get(&at));
         let page = &mut self.buffer[buffered as usize];
@@ -76,7 +76,7 @@ impl Contents {
         }
     }
 
-    /// Follows what a translation layer did while it wrote a page of the buffer, or none.
+    /// Applies what the FTL did, which may include writing one page of the write buffer.
     pub(crate) fn follow(&mut self, pending: &mut PendingWork, buffered: Option<u32>) {
         for change in pending.take_changes() {
             match change {
@@ -98,8 +98,7 @@ impl Contents {
         }
     }
 
-    /// Gives a read `length` bytes of a page from `start` on: sectors that are in the buffer from there, the others from
-    /// the flash.
+    /// Copies part of a page to a read: sectors in the write buffer from there, and others from flash.
     pub(crate) fn read(
         &mut self,
         slot: u32,

@@ -1,4 +1,4 @@
-//! A flash drive: link, firmware, write buffer, translation layer and chips, put together.
+//! A flash drive in virtual time: link, firmware, write buffer, FTL and chips working together.
 //!
 //! A command waits for a slot of the link, then for the firmware, which handles one command at a time.
 
@@ -27,17 +27,19 @@ const SECOND_NS: u64 = 1_000_000_000;
 #[derive(Clone, Copy)]
 struct Request {
     io: Io,
-    /// Bytes of a read that have not been given to the link yet.
+    /// Bytes of a read that have not been sent to the host.
     bytes_left: u64,
-    /// Segments of the map that a read still waits for.
+    /// Segments of the mapping table that a read still waits for.
     segments_left: u32,
-    /// The next page of a write to send over the link, and to arrive in the buffer; and the end of both.
+    /// The next page of a write to cross the link.
     page_to_send: u32,
+    /// The next page of a write to arrive in the buffer.
     page_to_arrive: u32,
+    /// End of the pages of the I/O.
     page_end: u32,
 }
 
-/// The drive.
+/// A flash drive in virtual time.
 pub(crate) struct FlashDrive<L> {
     parameters: FlashParameters,
     front: Front<Event>,
@@ -47,43 +49,46 @@ pub(crate) struct FlashDrive<L> {
     pending: PendingWork,
     nand: Nand,
     map_cache: Option<MapCache>,
-    /// Changed segments of the map that have left the cache and do not fill a program unit yet.
+    /// Changed segments that have left the mapping cache and do not yet fill a program unit.
     segments_to_program: u32,
     thermal: Option<Thermal>,
     contents: Option<Contents>,
     /// By slot.
     requests: Vec<Request>,
-    /// Writes whose data is to cross the link, and whether a burst of them is under way.
+    /// Writes with data to send over the link.
     writers: VecDeque<u32>,
+    /// Whether a burst of a write is crossing the link.
     sending: bool,
-    /// The slots of the buffer that each die is programming.
+    /// The buffer slots that each die is programming.
     units: Vec<Vec<u32>>,
-    /// Pages that are still to be forgotten.
+    /// Trimmed ranges of pages that are still mapped.
     trims: VecDeque<Range<u32>>,
-    /// Whether a look at how long nothing was to do is due, and whether the drive looks after itself now.
+    /// Whether an [`Event::IdleCheck`] is pending.
     idle_check_due: bool,
+    /// Whether the drive does background work.
     idle: bool,
-    /// Sizes of segments of the map that were programmed.
+    /// Segments of the mapping table that were programmed; each counts as a page.
     segments_programmed: u64,
     counts_when_opened: Counts,
-    /// The next second of the drive's clock, and what the translation layer's clock showed when the drive was opened.
+    /// The next full second of the drive's clock.
     next_second: Nanos,
+    /// The FTL's clock when the drive was opened, in seconds.
     opened_s: i64,
 }
 
-/// Stands for the slot of a flush that no host asked for.
+/// The slot of a flush that the drive itself started to settle.
 const RESTING: u32 = u32::MAX;
 
 impl<L: TranslationLayer> FlashDrive<L> {
-    /// A drive around a translation layer that may already have a past.
+    /// A drive with an FTL that may already have a history.
     pub(crate) fn new(parameters: FlashParameters, layer: L) -> Self {
         Self::open(parameters, layer, 0)
     }
 
-    /// A drive as it was when it was [saved](Device::save).
+    /// Restores a [saved](Device::save) drive.
     ///
     /// # Errors
-    /// These bytes are not such a drive.
+    /// The bytes are not the state of such a drive.
     pub(crate) fn restore(parameters: FlashParameters, state: &[u8]) -> Result<Self, SnapshotError> {
         let (layer, now_s, contents): (L, i64, Option<Copies>) = postcard::from_bytes(state)?;
         let mut drive = Self::open(parameters, layer, now_s);
@@ -199,13 +204,14 @@ impl<L: TranslationLayer> FlashDrive<L> {
         }
     }
 
-    /// Follows what the translation layer has just done: work for the dies, and changes of the contents, of which the one
-    /// that was written comes from a slot of the buffer.
+    /// Hands the FTL's latest work to the dies, and its changes to the contents. A written page comes from
+    /// the buffer slot `buffered`.
     fn follow(&mut self, buffered: Option<u32>, now: Nanos) {
         if let Some(contents) = &mut self.contents {
             contents.follow(&mut self.pending, buffered);
         }
-        // Most writes give none, and emptying a list that is empty waits for all stores before it: a tenth of the time of a write.
+        // Most writes make no work. Draining an empty list would wait for all earlier stores, a tenth of a
+        // write's time.
         if self.pending.has_works() {
             for (die, work) in self.pending.take_works() {
                 self.nand.work(die, work, now, &mut self.front.events);
@@ -307,7 +313,7 @@ impl<L: TranslationLayer> Device for FlashDrive<L> {
         self.buffer.flush(RESTING);
         self.drain(now);
         let (mut done, mut at_rest) = (Vec::new(), now);
-        // What a drive that has become read-only still holds in its buffer stays there.
+        // Data in the buffer of a drive that has become read-only stays there.
         while (!self.buffer.is_empty() && !self.layer.is_read_only()) || !self.nand.is_all_idle() {
             at_rest = self.next_at().expect("dies that work come to an end");
             self.step(&mut done);
@@ -347,7 +353,7 @@ impl<L: TranslationLayer> Device for FlashDrive<L> {
     }
 }
 
-/// The part of a page that an I/O covers: where it starts in the page, and how long it is, in bytes.
+/// The part of a page that an I/O covers: its start within the page and its length, in bytes.
 fn part_of_page(io: &Io, page: u32, page_bytes: u32) -> (u32, u32) {
     let page_start = u64::from(page) * u64::from(page_bytes);
     let start = io.offset.max(page_start);
@@ -355,18 +361,18 @@ fn part_of_page(io: &Io, page: u32, page_bytes: u32) -> (u32, u32) {
     ((start - page_start) as u32, (end - start) as u32)
 }
 
-/// Where that part lies in the bytes of the I/O.
+/// The same part as a range of the I/O's bytes.
 fn part_of_io(io: &Io, page: u32, page_bytes: u32) -> Range<usize> {
     let (start, bytes) = part_of_page(io, page, page_bytes);
     let at = u64::from(page) * u64::from(page_bytes) + u64::from(start) - io.offset;
     at as usize..at as usize + bytes as usize
 }
 
-// Reads: through the map, from the buffer or the dies, over the link. A read ends when its last byte has crossed the link;
-// pages that are unmapped or still in the buffer need no die.
+// Reads: through the mapping table, from buffer or dies, over the link. A read ends when its last byte has
+// crossed the link. Pages that are unmapped or still in the buffer need no die.
 
 impl<L: TranslationLayer> FlashDrive<L> {
-    /// Brings the parts of the map that a read needs, then reads.
+    /// Loads the mapping table segments that a read needs, then reads.
     pub(super) fn lookup(&mut self, slot: u32, now: Nanos) {
         let request = &self.requests[slot as usize];
         let pages = request.page_to_send..request.page_end;
@@ -383,7 +389,7 @@ impl<L: TranslationLayer> FlashDrive<L> {
         }
     }
 
-    /// Hands each row that holds a part of the read to its die; what needs no die goes over the link at once.
+    /// Queues a read of each row on its die, and replies at once with pages that need no die.
     pub(super) fn read(&mut self, slot: u32, now: Nanos) {
         let request = &self.requests[slot as usize];
         let (io, pages) = (request.io, request.page_to_send..request.page_end);
@@ -417,7 +423,7 @@ impl<L: TranslationLayer> FlashDrive<L> {
         }
     }
 
-    /// Reads what a place holds, of which the host wants `bytes`.
+    /// The array read of a page of which the host wants `bytes`.
     pub(super) fn read_job(&self, reader: Reader, place: &PhysicalPage, bytes: u32, now: Nanos) -> ReadJob {
         let age_s = self.opened_s + (now.0 / SECOND_NS) as i64 - place.programmed_s;
         let senses = self.parameters.aging.map_or(1, |aging| aging.senses(age_s))
@@ -425,14 +431,13 @@ impl<L: TranslationLayer> FlashDrive<L> {
         ReadJob { reader, cell: place.cell, senses, size: place.size, bytes }
     }
 
-    /// Reads a segment of the map on behalf of somebody.
+    /// Reads a segment of the mapping table.
     pub(super) fn read_segment(&mut self, segment: u32, reader: Reader, now: Nanos) {
         let die = segment % self.parameters.nand.dies();
         let job = ReadJob { reader, cell: Cell::Native, senses: 1, size: self.layer.size_max(), bytes: 0 };
         self.nand.read(die, job, now, &mut self.front.events);
     }
 
-    /// Sends bytes of a read to the host.
     pub(super) fn reply(&mut self, slot: u32, bytes: u64, now: Nanos) {
         let at = self.front.link.send_to_host(now, bytes);
         if let Some(thermal) = &mut self.thermal {
@@ -445,7 +450,7 @@ impl<L: TranslationLayer> FlashDrive<L> {
         }
     }
 
-    /// Gives a read the bytes of a page, if the drive keeps any.
+    /// Copies a page's bytes to a read, if the drive keeps data.
     fn copy_out(&mut self, slot: u32, page: u32) {
         let Some(contents) = &mut self.contents else { return };
         let (io, page_bytes) = (self.requests[slot as usize].io, self.parameters.page_bytes);
@@ -458,16 +463,16 @@ impl<L: TranslationLayer> FlashDrive<L> {
 
 // Writes: over the link into the buffer, and from there to the dies.
 //
-// A write is acknowledged once all of it is in the buffer; one with FUA once all of it is in the flash, unless the
-// buffer survives a loss of power. The buffer drains to whichever die has nothing to do, round
-// robin, or to the die that the translation layer wants. Work that a write makes necessary is done by its die
-// right after it.
+// A write is acknowledged when all of it is in the buffer. A write with FUA is acknowledged when all of it is
+// in flash, unless the buffer survives a power loss. The buffer drains to idle dies, round robin, or to the
+// die that the FTL demands. A die does the work that a write causes, such as garbage collection, right after
+// the write.
 
-/// Pages of a write that cross the link as one; other traffic gets its turn in between.
+/// The most pages that cross the link at a time, so that other transfers get their turn.
 const BURST_PAGES: u32 = 8;
 
 impl<L: TranslationLayer> FlashDrive<L> {
-    /// Starts the next burst of the oldest write, if the buffer has room for any of it.
+    /// Sends the next burst of the oldest write, if the buffer has room.
     pub(super) fn send(&mut self, now: Nanos) {
         if self.sending {
             return;
@@ -491,7 +496,7 @@ impl<L: TranslationLayer> FlashDrive<L> {
         }
     }
 
-    /// So many pages of a write have come in.
+    /// Stores pages of a write that have crossed the link.
     pub(super) fn arrive(&mut self, slot: u32, pages: u32, now: Nanos, done: &mut Vec<Completion>) {
         let Request { io, page_to_arrive: first, page_end, .. } = self.requests[slot as usize];
         if !self.trims.is_empty() {
@@ -523,7 +528,7 @@ impl<L: TranslationLayer> FlashDrive<L> {
         }
     }
 
-    /// Gives what is due in the buffer to dies that have nothing to do.
+    /// Programs what is due in the buffer on idle dies.
     pub(super) fn drain(&mut self, now: Nanos) {
         while let Some((slot, page)) = self.buffer.take_partial(self.idle) {
             match self.layer.find(page) {
@@ -547,7 +552,7 @@ impl<L: TranslationLayer> FlashDrive<L> {
         }
     }
 
-    /// The missing part of a page in the buffer has been read, or there is none.
+    /// Completes a page in the buffer: its missing sectors were read, or the flash holds none.
     pub(super) fn fill(&mut self, slot: u32) {
         if let Some(contents) = &mut self.contents {
             let (page, sectors) = self.buffer.slot_content(slot);
@@ -556,7 +561,7 @@ impl<L: TranslationLayer> FlashDrive<L> {
         self.buffer.complete(slot);
     }
 
-    /// The die that can take the page now.
+    /// The die that can program this page now.
     fn choose_die(&self, page: u32) -> Option<u32> {
         match self.layer.die_for(page) {
             Some(die) => self.nand.may_program(die).then_some(die),
@@ -588,7 +593,7 @@ impl<L: TranslationLayer> FlashDrive<L> {
         }
     }
 
-    /// The drive takes no data any more: writes and flushes that wait for room in the flash will never get it.
+    /// Refuses writes and flushes that wait, because the flash takes no more data.
     fn refuse_waiting(&mut self, now: Nanos) {
         let flushes = self.buffer.give_up_flushes().into_iter().filter(|slot| *slot != RESTING);
         for slot in self.writers.drain(..).chain(flushes) {
@@ -596,12 +601,12 @@ impl<L: TranslationLayer> FlashDrive<L> {
         }
     }
 
-    /// Moves segments of the map as an access to it demands.
+    /// Reads and programs mapping table segments as a cache access demands.
     pub(super) fn move_map(&mut self, access: MapAccess, reader: Reader, now: Nanos) {
         let Some(segment) = access.read else { return };
         self.read_segment(segment, reader, now);
         self.segments_to_program += u32::from(access.programs);
-        // Segments are programmed when they fill a unit, as everything else.
+        // Segments are programmed once they fill a unit, like data.
         if self.segments_to_program >= self.parameters.unit_pages {
             let pages = std::mem::take(&mut self.segments_to_program);
             self.segments_programmed += u64::from(pages);
@@ -613,7 +618,7 @@ impl<L: TranslationLayer> FlashDrive<L> {
 }
 
 impl<L: TranslationLayer> FlashDrive<L> {
-    /// Takes a TRIM: the pages that lie wholly within its range are to be forgotten.
+    /// Takes a TRIM; it covers the pages that lie wholly within its range.
     pub(super) fn take_trim(&mut self, slot: u32, now: Nanos) {
         let io = self.requests[slot as usize].io;
         let page_bytes = u64::from(self.parameters.page_bytes);
@@ -627,7 +632,7 @@ impl<L: TranslationLayer> FlashDrive<L> {
         }
     }
 
-    /// Forgets, before some pages are written, what was to be forgotten of them, so that it does not come after.
+    /// Applies pending TRIMs to pages that are about to be written, since the TRIMs came first.
     pub(super) fn trim_before_write(&mut self, pages: Range<u32>, now: Nanos) {
         let touches = |trim: &Range<u32>| trim.start < pages.end && pages.start < trim.end;
         while let Some(index) = self.trims.iter().position(touches) {
@@ -644,7 +649,7 @@ impl<L: TranslationLayer> FlashDrive<L> {
         self.follow(None, now);
     }
 
-    /// Lets every die that has nothing to do look after itself, as far as there is something to gain.
+    /// Starts background work on every idle die that has any.
     pub(super) fn tend(&mut self, now: Nanos) {
         while let Some(trim) = self.trims.pop_front() {
             self.forget(trim, now);
@@ -656,7 +661,7 @@ impl<L: TranslationLayer> FlashDrive<L> {
         }
     }
 
-    /// Has the drive looked at again when it may have been quiet for long enough.
+    /// Schedules a check for when the drive may have been idle long enough.
     pub(super) fn expect_idle(&mut self) {
         if !self.idle_check_due {
             self.idle_check_due = true;

@@ -1,5 +1,5 @@
-//! What a translation layer remembers of blocks and pages: how often blocks were erased and which failed, when pages were
-//! programmed, and which were written lately.
+//! What an FTL remembers about blocks and pages: erasures and failures of blocks, when pages were programmed,
+//! and which were written lately.
 
 use std::collections::BTreeMap;
 
@@ -10,32 +10,32 @@ use serde::{Deserialize, Serialize};
 
 use super::FlashGeometry;
 
-/// All drives have blocks of the same lives.
+/// Blocks fail after the same number of erasures on all drives.
 const SEED: u64 = 1;
-/// The share of blocks that may have failed when all were erased as often as they are rated for: data sheets of NAND flash
-/// promise so many valid blocks over the rated life (2008 of 2048, and 4016 of 4096, are 98 %).
+/// Share of blocks that may fail within the rated endurance. Data sheets of NAND flash guarantee that many
+/// valid blocks over the rated life (2008 of 2048, and 4016 of 4096, are 98 %).
 const FAILED_SHARE_WHEN_RATED: f64 = 0.02;
-/// Assumed shape of the distribution of lives: failures become more likely with wear, and the mean block lasts for 3.3
-/// times its rating. Chips that Boboila and Desnoyers measured (FAST 2010) lasted longer than rated, up to 100 times.
+/// Assumed shape of the distribution of block lives: failures become likelier with wear, and the mean block lasts 3.3
+/// times its rating. Chips that Boboila and Desnoyers measured (FAST 2010) lasted up to 100 times as long as rated.
 const SHAPE: f64 = 3.0;
 
-/// The least worn blocks of a die.
+/// The blocks of a die with the fewest erasures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Floor {
     erases: u32,
-    /// Blocks that were erased so often and no more.
+    /// Number of blocks with exactly this many erasures.
     blocks: u32,
 }
 
-/// Erasures of all blocks, and their lives.
+/// Erasures and lives of all blocks.
 ///
-/// If blocks wear out, each has a life in erasures, drawn with a fixed seed from a Weibull distribution: the share that fails
-/// by the n-th erasure is 1 − 0.98^((n/N)³), where N is the rated endurance. A block fails when it is erased, and never works
-/// again.
+/// If blocks wear out, each has a life in erasures, drawn with a fixed seed from a Weibull distribution. A
+/// share of 1 − 0.98^((n/N)³) fails by the n-th erasure, where N is the rated endurance. A block fails when
+/// it is erased, for ever.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct BlockWear {
     erases: Vec<u32>,
-    /// Empty if blocks do not wear out.
+    /// The life of each block; empty if blocks do not wear out.
     lives: Vec<u32>,
     floors: Vec<Floor>,
     blocks_per_die: u32,
@@ -61,7 +61,7 @@ impl BlockWear {
         self.erases[block as usize]
     }
 
-    /// Erases a block; answers whether it still works.
+    /// Erases a block; returns whether it still works.
     pub(crate) fn erase(&mut self, block: u32) -> bool {
         assert!(!self.is_bad(block), "a block that has failed is not erased again");
         let before = self.erases[block as usize];
@@ -79,17 +79,17 @@ impl BlockWear {
         works
     }
 
-    /// How many erasures so many are above those of the least worn block of a die.
+    /// By how much `erases` exceeds the erasures of the die's least worn block.
     pub(crate) fn spread(&self, die: u32, erases: u32) -> u32 {
         erases.saturating_sub(self.floors[die as usize].erases)
     }
 
-    /// Whether no block of the die that works was erased less often.
+    /// Whether no working block of the die has fewer erasures.
     pub(crate) fn is_least(&self, block: u32) -> bool {
         self.spread(block / self.blocks_per_die, self.erases(block)) == 0
     }
 
-    /// The wear of all blocks that work.
+    /// Wear over all working blocks.
     pub(crate) fn summary(&self) -> Wear {
         let works = (0..).zip(&self.erases).filter(|(block, _)| !self.is_bad(*block));
         Wear::from_erases(works.map(|(_, erases)| *erases), self.bad_blocks)
@@ -99,7 +99,7 @@ impl BlockWear {
         self.lives.get(block as usize).is_some_and(|life| self.erases(block) >= *life)
     }
 
-    /// Counts a die anew; without a block that works, the floor is out of reach.
+    /// The least worn blocks of a die, counted from scratch. A die without working blocks gets an unreachable floor.
     fn floor(&self, die: u32) -> Floor {
         let first = die * self.blocks_per_die;
         let works = (first..first + self.blocks_per_die).filter(|block| !self.is_bad(*block));
@@ -113,7 +113,7 @@ impl BlockWear {
     }
 }
 
-/// The life in erasures of a block that is better than such a share of all, from 0 to 1.
+/// The life of a block that outlasts the share `better_than` of all blocks.
 fn life(rated: u32, better_than: f64) -> u32 {
     let scale = f64::from(rated) * (-(1.0 - FAILED_SHARE_WHEN_RATED).ln()).powf(-1.0 / SHAPE);
     let life = scale * (-(1.0 - better_than).ln()).powf(1.0 / SHAPE);
@@ -122,22 +122,23 @@ fn life(rated: u32, better_than: f64) -> u32 {
 
 // When pages were programmed.
 //
-// The pages of a block are programmed in order, most within seconds. So a block has one time, and further ones only where it was
-// left open for long and then continued: what is written today is young, whatever lies before it in its block.
+// The pages of a block are programmed in order, mostly within seconds. So a block has a single time, and more
+// only if it was left open for long and then continued.
 
-/// Pages of a block programmed within this time, in seconds, count as programmed together. Chosen: short beside the days after which
-/// flash needs retries; a time for every page would take as much memory as the map.
+/// Pages of a block that were programmed within this many seconds count as programmed together. Chosen: short
+/// beside the days after which flash needs retries; a time per page would take as much memory as the mapping table.
 pub(super) const RESOLUTION_S: i64 = if cfg!(test) { 60 } else { 3600 };
 
-/// The times of all blocks, in seconds of [`set_clock`](crate::flash::translation_layer::TranslationLayer::set_clock).
+/// When the pages of each block were programmed, on the clock of
+/// [`set_clock`](crate::flash::translation_layer::TranslationLayer::set_clock).
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct ProgramTimes {
     now_s: i64,
-    /// Pages of a block; pages are numbered through all blocks.
+    /// Pages per block; pages are numbered across all blocks.
     block_pages: u64,
     /// By block: when its first page was programmed.
     first_s: Vec<i64>,
-    /// Blocks that were continued: from which page on, and when.
+    /// By block that was continued: from which pages on, and when.
     continued: BTreeMap<u32, Vec<(u64, i64)>>,
 }
 
@@ -151,16 +152,16 @@ impl ProgramTimes {
         self.now_s = seconds;
     }
 
-    /// A block is opened.
+    /// Notes that a block is opened.
     pub(super) fn open(&mut self, block: u32) {
         self.first_s[block as usize] = self.now_s;
         self.continued.remove(&block);
     }
 
-    /// The next page that is programmed in a block is this one, now or later.
+    /// Notes that `page` is the next to be programmed in a block, now or later.
     #[inline]
     pub(super) fn program(&mut self, block: u32, page: u64) {
-        // The past of an old drive begins before the moment in which its first blocks were opened.
+        // The history of an aged drive lies before the time at which its first blocks were opened.
         if (self.now_s - self.first_s[block as usize]).abs() >= RESOLUTION_S {
             self.continue_block(block, page);
         }
@@ -192,14 +193,14 @@ impl ProgramTimes {
     }
 }
 
-/// A window takes this share of as many writes as the host has pages.
+/// Windows per drive write: a window is a quarter of as many writes as the host has pages.
 const WINDOWS_PER_DRIVE_WRITE: u32 = 4;
 
-/// Remembers which pages the host wrote in the current window of its writes and in the one before, with two bits a page.
+/// Which pages the host wrote in the current window of its writes and in the previous one, in two bits per page.
 ///
-/// A page is hot if it was written in either of them. This is the sliding window over addresses that Park and Du take as the
-/// ideal ("Hot data identification for flash-based storage systems using multiple Bloom filters", MSST 2011), with two
-/// windows and without a filter's mistakes. A window of a quarter of a drive write is assumed.
+/// A page is hot if either window has it. This is the sliding window over addresses that Park and Du take as the
+/// ideal ("Hot data identification for flash-based storage systems using multiple Bloom filters", MSST 2011),
+/// with two windows and without the errors of a filter. A window of a quarter of a drive write is assumed.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct RecentWrites {
     now: Vec<u64>,
@@ -215,7 +216,7 @@ impl RecentWrites {
         Self { now: vec![0; words], before: vec![0; words], writes: 0, window }
     }
 
-    /// Notes a write; answers whether the page was hot before it.
+    /// Notes a write; returns whether the page was hot before.
     #[inline]
     pub(crate) fn note(&mut self, page: u32) -> bool {
         if self.writes == self.window {

@@ -1,8 +1,8 @@
-//! The translation layers of cheap and early flash drives, whose map knows whole erase blocks and not single pages.
+//! FTLs of cheap and early flash drives, which map whole erase blocks instead of pages.
 //!
-//! Data is kept in clusters: as many pages as erase blocks on a group of dies hold together, striped over them page by
-//! page. The newest copy of a cluster may be elsewhere for a while (in a replacement or log block) until a merge brings
-//! it together again. What differs is how that is done: [`BlockMap`], [`Bast`] and [`Fast`].
+//! Data is kept in clusters. A cluster has as many pages as one erase block on each die of a group, and is
+//! striped over these dies page by page. Newer copies of its pages may lie in a replacement or log block
+//! until a merge brings them together. [`BlockMap`], [`Bast`] and [`Fast`] differ in how they do that.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -17,64 +17,64 @@ use super::translation_layer::{
 };
 use super::{FlashGeometry, LayoutError};
 
-/// What a merge copies.
+/// Which pages a merge copies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Copies {
-    /// Every page of the cluster: the firmware knows of no page whether it holds anything. All clusters have their
-    /// block from the first day.
+    /// Every page, because the firmware does not know which ones hold data. Every cluster has a block from
+    /// the start.
     Every,
     /// The pages that hold data. A cluster without data has no block.
     Valid,
 }
 
 impl Copies {
-    /// As files spell them.
+    /// Their names in files.
     pub(crate) const WORDS: [(&str, Self); 2] = [("every page", Self::Every), ("held pages", Self::Valid)];
 }
 
-/// How a drive with a map of clusters is laid out.
+/// How an FTL with clusters is laid out.
 ///
-/// A group of dies is managed on its own, with its own share of the addresses, spare blocks and log blocks. Blocks of the
-/// same number on all dies of a group make one block of clusters: they are written page by page in turn and erased
-/// together.
+/// Each group of dies is managed on its own, with a share of the addresses, spare blocks and log blocks. The
+/// blocks with the same number on all dies of a group form one cluster block. It is written page by page, die
+/// after die, and erased as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClusterParameters {
-    /// The flash. Its units and rows are one page of the map.
+    /// The geometry. Program units and rows are one page.
     pub flash: FlashGeometry,
-    /// Dies of a group; divides the dies.
+    /// Dies per group; divides the number of dies.
     pub cluster_dies: u32,
-    /// Pages in a row that stay in one group before the next group takes over; divides the pages of a cluster.
+    /// Consecutive pages in one group before the next group takes over; divides the pages of a cluster.
     pub stripe_pages: u32,
-    /// Log blocks (of a block map: replacement blocks) that each group has.
+    /// Log blocks per group (in a block map, replacement blocks).
     pub log_blocks: u32,
-    /// What a merge copies.
+    /// Which pages a merge copies.
     pub copies: Copies,
-    /// Whether log blocks are merged ahead in idle time.
+    /// Whether idle time is used to merge log blocks ahead.
     pub idle_merges: bool,
 }
 
 impl ClusterParameters {
-    /// Groups of dies.
+    /// Number of groups of dies.
     pub fn groups(&self) -> u32 {
         self.flash.dies / self.cluster_dies
     }
 
-    /// Pages of a cluster.
+    /// Pages per cluster.
     pub fn cluster_pages(&self) -> u32 {
         self.cluster_dies * self.flash.pages_per_block
     }
 
-    /// Clusters of each group.
+    /// Clusters per group.
     pub fn clusters_per_group(&self) -> u32 {
         let turn = u64::from(self.groups()) * u64::from(self.stripe_pages);
         let pages = u64::from(self.flash.user_pages).div_ceil(turn) * u64::from(self.stripe_pages);
         u32::try_from(pages.div_ceil(u64::from(self.cluster_pages()))).expect("fewer clusters than pages")
     }
 
-    /// Whether a layer of this shape can work that needs `spare_blocks` on each die beside those of the clusters.
+    /// Checks that an FTL of this shape can work with `spare_blocks` per die beyond those of the clusters.
     ///
     /// # Errors
-    /// What does not fit.
+    /// The parameters contradict each other.
     pub(crate) fn check(&self, spare_blocks: u32) -> Result<(), LayoutError> {
         let flash = &self.flash;
         flash.check()?;
@@ -104,37 +104,37 @@ impl ClusterParameters {
     }
 }
 
-// What all maps of clusters share: which block holds a cluster, which pages hold data, erased and worn blocks, and what
-// a merge costs on which die.
+// What all FTLs with clusters share: which block holds a cluster, which pages hold data, erased and worn blocks,
+// and what a merge costs on which die.
 //
-// A "block" here is one erase block on each die of a group, written page by page in turn and erased together. The
-// longest erased block of a group is taken first, which spreads wear over the blocks that are rewritten.
+// Here, a "block" is one erase block on each die of a group; they are written page by page in turn and erased
+// together. The block that was erased first is used first, which spreads wear over the blocks that are rewritten.
 
-/// In the map, 0 stands for "nothing"; block `n` is `n + 1`.
+/// Marks an empty table entry; block `n` is stored as `n + 1`.
 const NO_PAGE: u32 = 0;
 
-/// Clusters and the blocks that hold them.
+/// The clusters, and the blocks that hold them.
 #[derive(Serialize, Deserialize)]
 pub struct Clusters {
     parameters: ClusterParameters,
-    /// Of a cluster.
+    /// Pages per cluster.
     pages: u32,
     groups: u32,
     clusters_per_group: u32,
-    /// By cluster.
+    /// By cluster: its block, plus one.
     blocks: Vec<u32>,
-    /// One bit for each page of each cluster: whether it holds data.
+    /// Whether each page of each cluster holds data, one bit per page.
     valid: Vec<u64>,
-    /// By cluster: how many of its pages hold data.
+    /// By cluster: number of pages with data.
     valid_pages: Vec<u32>,
     mapped: u64,
-    /// Erased blocks of each group, the longest erased first.
+    /// By group: erased blocks, in order of erasure.
     free: Vec<VecDeque<u32>>,
-    /// Erasures of each block.
+    /// By block: its erasures.
     erases: Vec<u32>,
     times: ProgramTimes,
     counts: Counts,
-    /// What the dies of a group have to do for what is under way.
+    /// By die of the current group: its work so far.
     works: Vec<Work>,
 }
 
@@ -173,7 +173,7 @@ impl Clusters {
         cluster / self.clusters_per_group
     }
 
-    /// The cluster that holds a page of the host, counted through all groups, and where in it.
+    /// The cluster of a host page, numbered across all groups, and the page's offset in it.
     #[inline]
     fn locate(&self, page: u32) -> (u32, u32) {
         let stripe = self.parameters.stripe_pages;
@@ -183,19 +183,19 @@ impl Clusters {
         (cluster, in_group % self.pages)
     }
 
-    /// The die on which the page at this position of a group's blocks is.
+    /// The die that has the page at this position of a group's blocks.
     #[inline]
     fn die(&self, group: u32, position: u32) -> u32 {
         group * self.parameters.cluster_dies + position % self.parameters.cluster_dies
     }
 
-    /// A copy as [`PhysicalPage::at`] numbers it.
+    /// The place of a copy, numbered as in [`PhysicalPage::at`].
     #[inline]
     fn at(&self, block: u32, position: u32) -> u64 {
         u64::from(block) * u64::from(self.pages) + u64::from(position)
     }
 
-    /// The block that holds a cluster, beside what logs hold of it.
+    /// The block of a cluster, log blocks aside.
     #[inline]
     fn block(&self, cluster: u32) -> Option<u32> {
         self.blocks[cluster as usize].checked_sub(1)
@@ -220,7 +220,7 @@ impl Clusters {
         }
     }
 
-    /// The host writes a page of a cluster to this place.
+    /// Records that the host wrote a page of a cluster to place `at`.
     fn write(&mut self, page: u32, (cluster, offset): (u32, u32), at: u64, pending: &mut PendingWork) {
         let (word, mask) = self.bit(cluster, offset);
         if self.valid[word] & mask == 0 {
@@ -234,7 +234,7 @@ impl Clusters {
         pending.note(|| Change::Written { page, at });
     }
 
-    /// A page holds no data any more; whether it did.
+    /// Marks a page as empty; returns whether it held data.
     fn forget(&mut self, cluster: u32, offset: u32) -> bool {
         let (word, mask) = self.bit(cluster, offset);
         let valid = self.valid[word] & mask != 0;
@@ -246,14 +246,13 @@ impl Clusters {
         valid
     }
 
-    /// Takes the longest erased block of a group.
+    /// Takes the block of a group that was erased first.
     fn take(&mut self, group: u32) -> u32 {
         let block = self.free[group as usize].pop_front().expect("a checked shape always has a block left");
         self.times.open(block);
         block
     }
 
-    /// Erases a block.
     fn erase(&mut self, block: u32, pending: &mut PendingWork) {
         self.erases[block as usize] += 1;
         self.free[(block / self.parameters.flash.blocks_per_die) as usize].push_back(block);
@@ -263,7 +262,7 @@ impl Clusters {
         pending.note(|| Change::Erased(start..end));
     }
 
-    /// From now on this block holds a cluster; the one that did is erased.
+    /// Makes a block the home of a cluster, and erases the previous one.
     fn switch(&mut self, cluster: u32, block: u32, pending: &mut PendingWork) {
         let before = std::mem::replace(&mut self.blocks[cluster as usize], block + 1);
         if let Some(before) = before.checked_sub(1) {
@@ -271,7 +270,8 @@ impl Clusters {
         }
     }
 
-    /// Copies pages of a cluster to the same places of a block: from where a log has them, else from the cluster's block.
+    /// Copies pages of a cluster to the same offsets of a block, from a log if it has them, else from the
+    /// cluster's block.
     fn copy(
         &mut self,
         cluster: u32,
@@ -293,7 +293,7 @@ impl Clusters {
             });
             let (block, to) = (to, self.at(to, offset));
             self.times.program(block, to);
-            // A block begins on the first die of its group.
+            // Position 0 of a block is on the first die of its group.
             let from_die = (from % u64::from(self.pages)) as u32 % dies;
             self.works[from_die as usize].rows += 1;
             let work = &mut self.works[(offset % dies) as usize];
@@ -305,7 +305,7 @@ impl Clusters {
         }
     }
 
-    /// Hands the dies of a group what they have to do.
+    /// Hands the collected work to the dies of a group.
     fn give(&mut self, group: u32, pending: &mut PendingWork) {
         for (die, work) in (group * self.parameters.cluster_dies..).zip(&mut self.works) {
             if *work != Work::NONE {
@@ -329,37 +329,37 @@ impl Clusters {
     }
 }
 
-/// How one group of dies keeps what is newer than the blocks of its clusters. A page is told as its cluster, counted
-/// through all groups, and its offset in it.
+/// How a group of dies keeps data newer than its clusters' blocks. A page is given as its cluster, numbered
+/// across all groups, and its offset.
 pub trait LogScheme: Send + Serialize + DeserializeOwned {
-    /// The copy in a log that is newer than that in the cluster's block; asked only of pages that hold data.
+    /// The copy in a log that is newer than the one in the cluster's block. Called only for pages with data.
     fn find(&self, clusters: &Clusters, page: (u32, u32)) -> Option<u64>;
 
-    /// The position in its block that the page will be written to.
+    /// The position in its block at which the page will be written.
     fn position(&self, clusters: &Clusters, page: (u32, u32)) -> u32;
 
-    /// Makes room if there is none, and takes the page; returns where it is.
+    /// Makes room if needed, and appends the page; returns its place.
     fn append(&mut self, clusters: &mut Clusters, page: (u32, u32), pending: &mut PendingWork) -> u64;
 
-    /// The page has been written: a log block that is complete by it takes its place.
+    /// Called after a write: a log block that the page completed replaces the cluster's block.
     fn settle(&mut self, clusters: &mut Clusters, page: (u32, u32), pending: &mut PendingWork);
 
-    /// The page holds no data any more.
+    /// Called when the page no longer holds data.
     fn forget(&mut self, _clusters: &Clusters, _page: (u32, u32)) {}
 
-    /// Nothing of a cluster is in a log any more; returns the block that it had for itself, if it had one.
+    /// Removes a cluster from the log; returns the block that it had to itself, if any.
     fn leave(&mut self, clusters: &Clusters, cluster: u32) -> Option<u32>;
 
     /// Merges one log block ahead of need, if there is one.
     fn merge_one(&mut self, clusters: &mut Clusters, pending: &mut PendingWork) -> bool;
 }
 
-/// The translation layer.
+/// An FTL with clusters and the log blocks of scheme `S`.
 #[derive(Serialize, Deserialize)]
 #[serde(bound = "S: LogScheme")]
 pub struct ClusterMap<S> {
     clusters: Clusters,
-    /// By group of dies.
+    /// By group.
     logs: Vec<S>,
 }
 
@@ -425,7 +425,7 @@ impl<S: LogScheme> TranslationLayer for ClusterMap<S> {
             let log = &mut logs[group as usize];
             log.forget(clusters, place);
             if clusters.parameters.copies == Copies::Valid && clusters.valid_pages[cluster as usize] == 0 {
-                // A cluster that holds nothing needs no block.
+                // A cluster without data needs no block.
                 let own = std::mem::take(&mut clusters.blocks[cluster as usize]).checked_sub(1);
                 for block in log.leave(clusters, cluster).into_iter().chain(own) {
                     clusters.erase(block, pending);
@@ -468,22 +468,23 @@ impl<S: LogScheme> TranslationLayer for ClusterMap<S> {
     }
 }
 
-// A map of whole blocks with replacement blocks (after the NAND Flash Translation Layer of M-Systems).
+// A block map with replacement blocks (after the NAND Flash Translation Layer of M-Systems).
 //
-// A page has one offset only. A write goes on in an open replacement block of its cluster if it is the next page there.
-// Any other write closes one (the rest of its cluster is copied behind what was written) and opens a new one (what comes
-// before is copied first), so that it costs a copy of the whole cluster and the erasure of the old one.
+// Every page has a fixed offset in its block. A write appends to the open replacement block of its cluster if
+// it is the next page there. Any other write first closes a replacement block, by copying the rest of its
+// cluster behind what was written. It then opens another and copies the pages before its own. So it costs a
+// copy of the whole cluster and an erasure.
 
-/// A translation layer that maps whole blocks.
+/// A block map.
 pub type BlockMap = ClusterMap<Replacements>;
 
 impl ClusterParameters {
-    /// Whether a block map of this shape can work.
+    /// Checks that a block map of this shape can work.
     ///
     /// # Errors
-    /// What does not fit.
+    /// The parameters contradict each other.
     pub fn check_block_map(&self) -> Result<(), LayoutError> {
-        // The cluster that a replacement is closed for gives its old block back before the next is opened.
+        // Closing a replacement frees the old block of its cluster before the next one is opened.
         self.check(self.log_blocks)
     }
 }
@@ -492,7 +493,7 @@ impl BlockMap {
     /// An erased drive.
     ///
     /// # Panics
-    /// If the parameters do not pass their check.
+    /// The parameters do not pass their check.
     pub fn new(parameters: ClusterParameters) -> Self {
         parameters.check_block_map().expect("the parameters were checked");
         let open_max = parameters.log_blocks as usize;
@@ -503,7 +504,7 @@ impl BlockMap {
     }
 }
 
-/// A block that is being written for a cluster.
+/// A block that is being written to replace a cluster's block.
 #[derive(Clone, Copy, Serialize, Deserialize)]
 struct Replacement {
     cluster: u32,
@@ -512,10 +513,10 @@ struct Replacement {
     next: u32,
 }
 
-/// The open replacement blocks of a group of dies.
+/// The open replacement blocks of a group.
 #[derive(Serialize, Deserialize)]
 pub struct Replacements {
-    /// The least recently written first.
+    /// In order of their last write, the oldest first.
     open: Vec<Replacement>,
     open_max: usize,
 }
@@ -525,7 +526,7 @@ impl Replacements {
         self.open.iter().position(|replacement| replacement.cluster == cluster)
     }
 
-    /// Copies the rest of a cluster behind what was written of it.
+    /// Copies the rest of a cluster behind what was written, and makes the block its home.
     fn close(&mut self, index: usize, clusters: &mut Clusters, pending: &mut PendingWork) {
         let Replacement { cluster, block, next } = self.open.remove(index);
         clusters.copy(cluster, next..clusters.pages, block, |_, _| None, pending);
@@ -586,60 +587,60 @@ impl LogScheme for Replacements {
     }
 }
 
-// Block-associative log blocks: a log block takes the pages of one cluster in the order in which they arrive (BAST; Kim
-// and others, "A space-efficient flash translation layer for CompactFlash systems", 2002).
+// Block-associative log blocks: each takes the pages of one cluster, in order of arrival (BAST; Kim and
+// others, "A space-efficient flash translation layer for CompactFlash systems", 2002).
 //
-// A write to a cluster without a log block takes one from another cluster, which is merged first: if its log block was
-// written in order, from the first page on, the log block gets what is missing behind it and takes the cluster's place
-// (partial merge; switch merge if nothing is missing); otherwise the newest copy of every page goes to a third block
-// (full merge).
+// A write to a cluster without a log block takes one from another cluster, which is merged first. A log block
+// that was written sequentially from the first page on gets the missing pages and becomes the cluster's block
+// (partial merge; switch merge if none is missing). Otherwise the newest copy of every page goes to a third
+// block (full merge).
 
-/// Which log block makes room for another cluster.
+/// Which log block is merged to make room for another cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Eviction {
-    /// The one whose last write is longest ago.
+    /// The one whose last write is oldest.
     LeastRecent,
     /// The one that was opened first.
     Oldest,
 }
 
 impl Eviction {
-    /// As files spell them.
+    /// Their names in files.
     pub(crate) const WORDS: [(&str, Self); 2] =
         [("least recent", Self::LeastRecent), ("oldest", Self::Oldest)];
 }
 
-/// How a [`Bast`] is laid out and how it merges.
+/// How a [`Bast`] is laid out, and how it merges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BastParameters {
     /// The layout.
     pub clusters: ClusterParameters,
-    /// Which log block makes room.
+    /// Which log block makes room for another cluster.
     pub eviction: Eviction,
-    /// Whether a log block that was written in order gets the rest of its cluster; else any incomplete log block is
-    /// merged in full.
+    /// Whether sequential log blocks are completed by partial merges; if not, any incomplete log block needs
+    /// a full merge.
     pub partial_merges: bool,
 }
 
 impl BastParameters {
-    /// Whether a translation layer of this shape can work.
+    /// Checks that an FTL of this shape can work.
     ///
     /// # Errors
-    /// What does not fit.
+    /// The parameters contradict each other.
     pub fn check(&self) -> Result<(), LayoutError> {
-        // One more for the result of a full merge.
+        // A full merge needs one more block.
         self.clusters.check(self.clusters.log_blocks + 1)
     }
 }
 
-/// A translation layer with a log block for each cluster that is being written.
+/// An FTL with a log block for each cluster that is being written.
 pub type Bast = ClusterMap<BastLogs>;
 
 impl Bast {
     /// An erased drive.
     ///
     /// # Panics
-    /// If the parameters do not pass their check.
+    /// The parameters do not pass their check.
     pub fn new(parameters: BastParameters) -> Self {
         parameters.check().expect("the parameters were checked");
         let in_group = parameters.clusters.clusters_per_group();
@@ -661,13 +662,13 @@ const NO_LOG: u32 = u32::MAX;
 struct BastLog {
     cluster: u32,
     block: u32,
-    /// Pages written.
+    /// Number of pages written.
     filled: u32,
-    /// Whether every page is at its offset.
+    /// Whether every page is at its own offset.
     in_order: bool,
-    /// By offset: one more than the position of the newest copy; 0 if there is none.
+    /// By offset: position of the newest copy plus one; 0 if there is none.
     newest: Vec<u16>,
-    /// Counts up with every opening, or with every write.
+    /// Order of opening or of the last write, as the eviction policy needs it.
     stamp: u64,
 }
 
@@ -678,16 +679,16 @@ impl BastLog {
     }
 }
 
-/// The log blocks of a group of dies.
+/// The log blocks of a group.
 #[derive(Serialize, Deserialize)]
 pub struct BastLogs {
     parameters: BastParameters,
     first_cluster: u32,
-    /// By cluster of the group: where its log block is in `logs`.
+    /// By cluster of the group: index of its log block in `logs`.
     slots: Vec<u32>,
     logs: Vec<BastLog>,
     stamp: u64,
-    /// The list of the log block that was merged last, for the one that is opened next.
+    /// The offset table of the log block merged last, reused for the next.
     spare: Vec<u16>,
 }
 
@@ -697,12 +698,12 @@ impl BastLogs {
         (slot != NO_LOG).then_some(slot as usize)
     }
 
-    /// The log block that makes room next.
+    /// The log block to merge next.
     fn victim(&self) -> Option<usize> {
         (0..self.logs.len()).min_by_key(|slot| self.logs[*slot].stamp)
     }
 
-    /// The log block at a place leaves the list.
+    /// Takes a log block out of the list.
     fn remove(&mut self, slot: usize) -> BastLog {
         let log = self.logs.swap_remove(slot);
         self.slots[(log.cluster - self.first_cluster) as usize] = NO_LOG;
@@ -712,7 +713,7 @@ impl BastLogs {
         log
     }
 
-    /// Brings the newest copies of a cluster together in one block.
+    /// Merges a log block with its cluster.
     fn merge(&mut self, slot: usize, clusters: &mut Clusters, pending: &mut PendingWork) {
         let log = self.remove(slot);
         self.combine(&log, clusters, pending);
@@ -817,24 +818,24 @@ impl LogScheme for BastLogs {
     }
 }
 
-// Fully associative log blocks: a log block takes pages of any cluster in the order in which they arrive (FAST; Lee and
-// others, "A log buffer-based flash translation layer using fully-associative sector translation", 2007).
+// Fully associative log blocks: each takes pages of any cluster, in order of arrival (FAST; Lee and others, "A log
+// buffer-based flash translation layer using fully-associative sector translation", 2007).
 //
-// When all log blocks are full, the oldest is emptied: every cluster that has a newest copy in it is merged in full, from
-// wherever its pages are. One more log block takes a sequential stream page for page in place, so that it can take the
-// place of its cluster (switch merge), or does so after the rest has been copied (partial merge). A stream is known by
-// its second page, or by going on where a cluster has ended: a single write to the first page of a cluster is none.
+// When all log blocks are full, the oldest is emptied by a full merge of every cluster with a newest copy in it. One
+// more log block takes a sequential stream, each page at its own offset. It then replaces the block of its cluster at
+// once (switch merge) or after the rest is copied (partial merge). A stream is recognized by its second page, or if
+// it continues where a cluster has ended. A single write to the first page of a cluster does not start one.
 
-/// A translation layer with log blocks that all clusters share.
+/// An FTL with log blocks that all clusters share.
 pub type Fast = ClusterMap<FastLogs>;
 
 impl ClusterParameters {
-    /// Whether a [`Fast`] of this shape can work.
+    /// Checks that a [`Fast`] of this shape can work.
     ///
     /// # Errors
-    /// What does not fit.
+    /// The parameters contradict each other.
     pub fn check_fast(&self) -> Result<(), LayoutError> {
-        // One more for the sequential stream, and one for the result of a full merge.
+        // The sequential stream and a full merge need one more block each.
         self.check(self.log_blocks + 2)
     }
 }
@@ -843,7 +844,7 @@ impl Fast {
     /// An erased drive.
     ///
     /// # Panics
-    /// If the parameters do not pass their check.
+    /// The parameters do not pass their check.
     pub fn new(parameters: ClusterParameters) -> Self {
         parameters.check_fast().expect("the parameters were checked");
         let in_group = parameters.clusters_per_group();
@@ -862,7 +863,7 @@ impl Fast {
 #[derive(Serialize, Deserialize)]
 struct FastLog {
     block: u32,
-    /// The page at each position written so far.
+    /// The pages written so far, by position.
     pages: Vec<(u32, u32)>,
 }
 
@@ -873,30 +874,30 @@ struct Stream {
     block: u32,
     /// Pages before this one are written.
     next: u32,
-    /// One of them has a newer copy elsewhere.
+    /// Whether one of them has a newer copy elsewhere.
     stale: bool,
 }
 
-/// The log blocks of a group of dies.
+/// The log blocks of a group.
 #[derive(Serialize, Deserialize)]
 pub struct FastLogs {
     first_cluster: u32,
-    /// By page of the group: its newest copy, if a log block has it.
+    /// By page of the group: its newest copy in a log block, if any.
     newest: Vec<u32>,
     /// The oldest first; all but the last are full.
     logs: VecDeque<FastLog>,
     stream: Option<Stream>,
-    /// What was written last.
+    /// The page written last.
     last: Option<(u32, u32)>,
 }
 
 /// Where the next page goes.
 enum Target {
-    /// To the shared log blocks.
+    /// The shared log blocks.
     Shared,
-    /// On with the stream.
+    /// The current stream.
     Stream,
-    /// To a new stream, which begins with this page or the one before.
+    /// A new stream that begins with this page or the one before.
     NewStream,
 }
 
@@ -917,7 +918,7 @@ impl FastLogs {
         if before.is_some() && self.last == before { Target::NewStream } else { Target::Shared }
     }
 
-    /// The cluster that a stream ends before it goes on with this one, in a circle through the group.
+    /// The cluster before this one in its group, cyclically: where a stream ends before it continues here.
     fn cluster_before(&self, clusters: &Clusters, cluster: u32) -> u32 {
         if cluster > self.first_cluster { cluster - 1 } else { cluster + clusters.clusters_per_group - 1 }
     }
@@ -927,7 +928,7 @@ impl FastLogs {
         self.newest[index] = at as u32 + 1;
     }
 
-    /// Brings the newest copies of a cluster together in a new block.
+    /// Copies the newest pages of a cluster to a new block.
     fn merge_in_full(&mut self, clusters: &mut Clusters, cluster: u32, pending: &mut PendingWork) {
         let to = clusters.take(clusters.group(cluster));
         let newest = |clusters: &Clusters, offset| self.find(clusters, (cluster, offset));
@@ -938,7 +939,7 @@ impl FastLogs {
         }
     }
 
-    /// The stream's block takes the place of its cluster.
+    /// Makes the stream's block the home of its cluster.
     fn end_stream(&mut self, clusters: &mut Clusters, pending: &mut PendingWork) {
         let Some(Stream { cluster, block, next, stale }) = self.stream else { return };
         if stale {
@@ -950,7 +951,7 @@ impl FastLogs {
         self.leave(clusters, cluster);
     }
 
-    /// Merges every cluster that has a newest copy in the oldest log block, and erases that.
+    /// Merges every cluster with a newest copy in the oldest log block, then erases that block.
     fn empty_oldest(&mut self, clusters: &mut Clusters, pending: &mut PendingWork) {
         let log = self.logs.pop_front().expect("there is at least one log block");
         for (position, page) in (0..).zip(&log.pages) {
@@ -988,7 +989,7 @@ impl FastLogs {
         clusters.at(stream.block, page.1)
     }
 
-    /// Opens a stream that begins with this page, or with the one before, which is copied.
+    /// Opens a stream that begins with this page, or with the page before, which is copied.
     fn open_stream(
         &mut self,
         clusters: &mut Clusters,

@@ -1,56 +1,56 @@
-//! The part of the map that a drive without memory for all of it has at hand.
+//! The mapping (FTL) cache of a drive whose memory cannot hold the whole mapping table.
 //!
-//! The map lies in the flash in segments; the least recently used one leaves when another is wanted. A segment that is not
-//! here is read before it is used, and one that was changed is programmed when it leaves (demand paging of the map: Gupta,
-//! Kim and Urgaonkar, "DFTL: A Flash Translation Layer Employing Demand-based Selective Caching of Page-level Address
-//! Mappings", ASPLOS 2009). Where in the flash the segments lie is not modeled: they take no spare, and a segment's
-//! number says which die it is on.
+//! The table lies in flash in segments. A segment that is not cached is read before use. It replaces the
+//! least recently used one, which is programmed if it was changed (demand paging of the map: Gupta, Kim and
+//! Urgaonkar, "DFTL: A Flash Translation Layer Employing Demand-based Selective Caching of Page-level Address
+//! Mappings", ASPLOS 2009). Where segments lie in flash is not modeled: they take no spare, and a segment's
+//! number decides its die.
 
 use std::num::NonZeroUsize;
 
 use lru::LruCache;
 use rustc_hash::FxBuildHasher;
 
-/// Bytes of one entry of the map in flash and in memory.
+/// Bytes per entry of the mapping table, in flash and in memory.
 const ENTRY_BYTES: u32 = 4;
 
-/// How large the cache is.
+/// The size of the mapping cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MapCacheParameters {
-    /// Memory for it.
+    /// Bytes of memory for it.
     pub bytes: u64,
-    /// Bytes of a segment.
+    /// Bytes per segment.
     pub segment_bytes: u32,
-    /// How much of the memory the host lends, if it lends any.
+    /// The part that the host may lend, if any.
     pub host: Option<HostShare>,
 }
 
-/// The part of the cache that lies in memory of the host.
+/// The part of the mapping cache in host memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HostShare {
-    /// What the drive would like to have; a part of the cache's bytes.
+    /// Bytes that the drive asks for; included in the cache's bytes.
     pub bytes: u64,
-    /// With less than this it uses none.
+    /// With less than this, the drive uses no host memory.
     pub bytes_least: u64,
 }
 
-/// Which segments are at hand.
+/// The cached segments.
 pub(crate) struct MapCache {
     segments: LruCache<u32, bool, FxBuildHasher>,
     pages_per_segment: u32,
 }
 
-/// What using a page's entry costs.
+/// What access to an entry costs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct MapAccess {
-    /// A segment that has to be read.
+    /// The segment that has to be read.
     pub(crate) read: Option<u32>,
-    /// A changed segment has left and has to be programmed.
+    /// Whether a changed segment was evicted and has to be programmed.
     pub(crate) programs: bool,
 }
 
 impl MapCache {
-    /// An empty cache; there is room for one segment at least.
+    /// An empty cache with room for at least one segment.
     pub(crate) fn new(parameters: MapCacheParameters) -> Self {
         let segments = (parameters.bytes / u64::from(parameters.segment_bytes)).max(1);
         let segments = NonZeroUsize::new(segments as usize).expect("one at least");
@@ -60,7 +60,7 @@ impl MapCache {
         }
     }
 
-    /// Uses the entry of a page, and changes it.
+    /// Uses the entry of a page, and changes it if `changes`.
     pub(crate) fn access(&mut self, page: u32, changes: bool) -> MapAccess {
         let segment = page / self.pages_per_segment;
         if let Some(changed) = self.segments.get_mut(&segment) {

@@ -1,11 +1,11 @@
-//! The flash chips in time: dies that read, program and erase, behind channels that move their pages.
+//! NAND dies and channels in virtual time: dies read, program and erase, and channels transfer their pages.
 //!
-//! A die does one thing at a time. Reads of the host and programs of host data are timed one by one, transfers over the
-//! shared channel included. [`Work`] of a die (collection, merges, folding) is timed as one span that runs whenever the die
-//! has nothing else to do: a read waits for the end of the move that is under way and no longer, and goes before the
-//! rest; after a few reads in a row one move gets its turn, or a program of host data if one waits. The moves of a span load the channel too: foreground transfers
-//! wait half a page on average where a channel also moves in the background, and a span lasts until its channel
-//! has moved everything. The number of dies that program at once may be limited, as power or firmware limits it.
+//! A die does one thing at a time. Host reads and programs of host data are timed one by one, transfers over the
+//! shared channel included. [`Work`] of a die (garbage collection, merges, folding) is timed as one span that runs
+//! whenever the die has nothing else to do. A read waits only for the end of the page move under way, then goes
+//! first. After several reads in a row, a page move or a waiting program of host data gets its turn. Background moves
+//! load their channel, too: until they are done, its foreground transfers wait half a page on average. A span of work
+//! lasts until its channel has transferred everything. Power or firmware may limit how many dies program at once.
 
 use std::collections::VecDeque;
 
@@ -14,19 +14,19 @@ use likenew_core::units::Nanos;
 use super::translation_layer::{Cell, Unit, Work};
 use crate::timeline::{EventQueue, times};
 
-/// So many reads of a die overtake a move, an erasure or a program that waits for the same die.
+/// After this many reads in a row, other work that waits for the die gets its turn.
 const READS_IN_A_ROW_MAX: u32 = 8;
 
-/// A moment at which a die goes on.
+/// The end of an operation of a die.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NandEvent {
-    /// The array has been read; the pages can move.
+    /// The array was read; its pages can be transferred.
     Sensed(u32),
-    /// They have been moved.
+    /// The pages were transferred.
     Read(u32),
-    /// The unit is programmed.
+    /// The unit was programmed.
     Programmed(u32),
-    /// The die may have nothing left to do.
+    /// The die may have finished its work.
     Rested(u32),
 }
 
@@ -38,20 +38,20 @@ impl NandEvent {
     }
 }
 
-/// What happens in a flash drive.
+/// An event in a flash drive.
 #[derive(Clone, Copy)]
 pub(crate) enum Event {
-    /// The firmware has read the command in this slot.
+    /// The firmware has decoded the command in this slot.
     Command(u32),
-    /// So many pages of the write in this slot are in the buffer.
+    /// This many pages of the write in this slot have reached the buffer.
     Arrived(u32, u32),
-    /// Something happens in a die.
+    /// A die has finished an operation.
     Nand(NandEvent),
     /// The I/O in this slot ends.
     Complete(u32),
-    /// The drive takes no data any more, and refuses the I/O in this slot.
+    /// The drive refuses the I/O in this slot, because it takes no more data.
     Refuse(u32),
-    /// The drive may have had nothing to do for long enough to look after itself.
+    /// The drive may have been idle long enough for background work.
     IdleCheck,
 }
 
@@ -61,19 +61,19 @@ impl From<NandEvent> for Event {
     }
 }
 
-/// What is to happen in a flash drive.
+/// The pending events of a flash drive.
 pub(crate) type Events = EventQueue<Event>;
 
-/// What came to an end for somebody else.
+/// What an event completed, for the owner of the dies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NandCompletion {
-    /// Nothing that anybody waits for.
+    /// Nothing that anyone waits for.
     Nothing,
     /// A read.
     Read(ReadJob),
-    /// The program of the unit that was given to this die.
+    /// The program of the unit given to this die.
     Program(u32),
-    /// Everything that the die had to do.
+    /// All work of a die.
     Rest,
 }
 
@@ -83,10 +83,10 @@ struct Die {
     reading: Option<ReadJob>,
     reads_in_a_row: u32,
     programming: bool,
-    /// What is left of the work at `work_from`; it runs since then unless the die reads or programs.
+    /// Work left at `work_from`. It has run since then unless the die reads or programs.
     work: Nanos,
     work_from: Nanos,
-    /// A read waits for a multiple of this.
+    /// A read waits for the next multiple of this within the work.
     work_step: Nanos,
 }
 
@@ -100,7 +100,7 @@ impl Die {
 struct Channel {
     /// When the last foreground transfer ends.
     free: Nanos,
-    /// When everything is moved, the background included.
+    /// When all transfers end, background included.
     drained: Nanos,
 }
 
@@ -109,13 +109,13 @@ pub(crate) struct Nand {
     parameters: NandParameters,
     dies: Vec<Die>,
     channels: Vec<Channel>,
-    /// Dies with nothing to do.
+    /// Idle dies.
     idle: DieSet,
     /// Where the search for the next idle die begins.
     cursor: u32,
-    /// Dies that program or have work.
+    /// Number of dies that program or have work.
     programs: u32,
-    /// A die whose reads wait until its owner had the chance to give it a unit.
+    /// A die whose reads wait until its owner could give it a unit.
     offered: Option<u32>,
 }
 
@@ -134,7 +134,7 @@ impl Nand {
         }
     }
 
-    /// The next die, round robin, that has nothing to do, may program, and passes `fits`.
+    /// The next die, round robin, that is idle, may program, and passes `fits`.
     #[inline]
     pub(crate) fn next_idle(&self, fits: impl Fn(u32) -> bool) -> Option<u32> {
         if self.programs >= self.parameters.programs_max {
@@ -152,17 +152,16 @@ impl Nand {
         None
     }
 
-    /// Whether a die has nothing to do.
     pub(crate) fn is_idle(&self, die: u32) -> bool {
         self.idle.contains(die)
     }
 
-    /// Whether no die has anything to do.
+    /// Whether all dies are idle.
     pub(crate) fn is_all_idle(&self) -> bool {
         (0..self.parameters.dies()).all(|die| self.idle.contains(die))
     }
 
-    /// Whether a die has nothing to do and may program.
+    /// Whether a die is idle and may program.
     pub(crate) fn may_program(&self, die: u32) -> bool {
         self.is_idle(die) && self.programs < self.parameters.programs_max
     }
@@ -184,7 +183,7 @@ impl Nand {
         self.start_read(die, start, events);
     }
 
-    /// Gives an idle die pages of this size in sum to program.
+    /// Starts to program a unit on an idle die.
     #[inline]
     pub(crate) fn program(&mut self, die: u32, unit: Unit, now: Nanos, events: &mut Events) {
         let moved = self.transfer(die, self.parameters.transfer(unit.size), now);
@@ -197,7 +196,7 @@ impl Nand {
         events.push(moved + self.parameters.times(unit.cell).program, NandEvent::Programmed(die));
     }
 
-    /// Gives a die work, which it does after what it is doing.
+    /// Gives a die work to do after its current operation.
     pub(crate) fn work(&mut self, die: u32, work: Work, now: Nanos, events: &mut Events) {
         let parameters = &self.parameters;
         let moves = parameters.transfer(2 * work.moved);
@@ -227,7 +226,7 @@ impl Nand {
         }
     }
 
-    /// Lets an event happen, while a program of host data waits for a die, or none does.
+    /// Handles an event. `program_waits` says whether a program of host data waits for the die.
     #[inline]
     pub(crate) fn handle_event(
         &mut self,
@@ -259,7 +258,7 @@ impl Nand {
         }
     }
 
-    /// Goes on with the reads of a die that an event left to a program, if it was given none. To be called after each event.
+    /// Resumes the reads of a die that was offered to a program, if none came. Call this after each event.
     #[inline]
     pub(crate) fn resume_reads(&mut self, now: Nanos, events: &mut Events) {
         let Some(die) = self.offered.take() else { return };
@@ -269,7 +268,7 @@ impl Nand {
         }
     }
 
-    /// Starts what a die does after a read or a program.
+    /// Starts the next operation of a die after a read or program.
     fn advance(&mut self, die: u32, program_waits: bool, now: Nanos, events: &mut Events) {
         let place = &mut self.dies[die as usize];
         if !place.reads.is_empty() {
@@ -309,14 +308,14 @@ impl Nand {
         events.push(start + sensing, NandEvent::Sensed(die));
     }
 
-    /// Does a part of the work of a die.
+    /// Marks part of a die's work as done.
     fn use_up(&mut self, die: u32, span: Nanos) {
         let work = &mut self.dies[die as usize].work;
         *work = *work - span;
         self.programs -= u32::from(*work == Nanos::ZERO);
     }
 
-    /// The work of a die may have come to its end; if a read came in between, it has not.
+    /// Ends a die's work if it is done. It is not if a read came in between.
     fn rest(&mut self, die: u32, now: Nanos) -> NandCompletion {
         let place = &mut self.dies[die as usize];
         let runs = !place.programming && place.reading.is_none() && place.work > Nanos::ZERO;
@@ -329,7 +328,7 @@ impl Nand {
         NandCompletion::Rest
     }
 
-    /// Moves pages over the channel of a die for a time; returns when they are there.
+    /// Transfers pages over the channel of a die; returns when they have arrived.
     #[inline]
     fn transfer(&mut self, die: u32, span: Nanos, now: Nanos) -> Nanos {
         let page = self.parameters.page_transfer;
@@ -342,7 +341,7 @@ impl Nand {
     }
 }
 
-/// How fast cells are.
+/// Speed of flash cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CellTimes {
     /// Array read of one row (tR), or of all rows of a mapping unit that spans several.
@@ -351,46 +350,46 @@ pub struct CellTimes {
     pub program: Nanos,
 }
 
-/// How many chips there are and how fast they are. Pages are units of the map.
+/// Number and speed of the chips. A page is a mapping unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NandParameters {
-    /// Channels, each with a bus of its own.
+    /// Channels, each with its own bus.
     pub channels: u32,
-    /// Dies on each channel.
+    /// Dies per channel.
     pub dies_per_channel: u32,
-    /// The cells as the chip is made for.
+    /// Native cells, with all bits that the chip is made for.
     pub native: CellTimes,
-    /// The cells with one bit in each.
+    /// The same cells with one bit each.
     pub slc: CellTimes,
-    /// Erasure of one block (tBERS).
+    /// Erase time of a block (tBERS).
     pub erase: Nanos,
-    /// One page over the channel.
+    /// Transfer time of a page over the channel.
     pub page_transfer: Nanos,
-    /// Firmware time of each page that a die copies, which comes on top of what the chips take.
+    /// Firmware time per page that a die copies, on top of the chips' time.
     pub copy: Nanos,
-    /// The size of a page that is not compressed, in units of the translation layer.
+    /// Size of a page that is not compressed, in the FTL's units.
     pub page_size: u32,
-    /// Dies that program at the same time at most.
+    /// The most dies that program at once.
     pub programs_max: u32,
-    /// What the host reads of a page that spans several pages of the chips; without, it reads whole pages.
+    /// The part of a page that the host can read alone, if a page spans several chip pages; else it reads whole pages.
     pub read_part: Option<ReadPart>,
 }
 
-/// A page of a chip as a part of a page of the map.
+/// A chip page, as part of a larger mapping unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReadPart {
-    /// Bytes of it that the host can address.
+    /// Bytes that the host can address.
     pub bytes: u32,
-    /// It alone over the channel.
+    /// Its transfer time over the channel.
     pub transfer: Nanos,
-    /// Array reads that a whole page of the map takes.
+    /// Array reads per mapping unit.
     pub rows: u16,
-    /// Such parts that each of them delivers.
+    /// Chip pages per array read.
     pub row_parts: u16,
 }
 
 impl NandParameters {
-    /// Dies of the drive.
+    /// Number of dies.
     pub fn dies(&self) -> u32 {
         self.channels * self.dies_per_channel
     }
@@ -402,19 +401,19 @@ impl NandParameters {
         }
     }
 
-    /// The time that work takes a die, erasures aside.
+    /// How long work keeps a die busy, erasures aside.
     pub(crate) fn copying_time(&self, work: &Work) -> Nanos {
         let reads = times(self.native.read, work.rows) + times(self.slc.read, work.slc_rows);
         let programs = times(self.native.program, work.programs) + times(self.slc.program, work.slc_programs);
         reads + self.transfer(2 * work.moved) + programs + times(self.copy, work.moved)
     }
 
-    /// The time to move pages of this size in sum over a channel.
+    /// Transfer time over a channel of pages with this total size.
     pub(super) fn transfer(&self, size: u32) -> Nanos {
         Nanos(self.page_transfer.0 * u64::from(size) / u64::from(self.page_size))
     }
 
-    /// The time of the array reads for what a read wants, each time that it is sensed.
+    /// Array read time for one attempt at a read.
     pub(super) fn sense(&self, job: &ReadJob) -> Nanos {
         let whole = self.times(job.cell).read;
         match (self.read_part, job.reader) {
@@ -427,7 +426,7 @@ impl NandParameters {
         }
     }
 
-    /// The time to move what a read wants over a channel.
+    /// Transfer time of a read's data over a channel.
     pub(super) fn read_transfer(&self, job: &ReadJob) -> Nanos {
         let whole = self.transfer(job.size);
         match (self.read_part, job.reader) {
@@ -440,33 +439,33 @@ impl NandParameters {
 /// Who waits for a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reader {
-    /// A request of the host.
+    /// A host I/O.
     Host(u32),
-    /// The missing part of a page in the write buffer.
+    /// A page in the write buffer that lacks sectors.
     Fill(u32),
-    /// A request of the host that needs this part of the map first.
+    /// A host I/O that needs this segment of the mapping table first.
     Map(u32),
-    /// The map itself, for a change of it.
+    /// Only the mapping table itself, which is to be changed.
     Nobody,
 }
 
-/// One array read and the pages of it that are wanted.
+/// One array read, and what is wanted of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ReadJob {
     pub(crate) reader: Reader,
     pub(crate) cell: Cell,
-    /// The array is read so many times.
+    /// Number of array reads, retries included.
     pub(crate) senses: u32,
-    /// Size of what crosses the channel.
+    /// Size of the data that crosses the channel.
     pub(crate) size: u32,
     /// Bytes of it that the host wants.
     pub(crate) bytes: u32,
 }
 
-/// More dies than this are not supported.
+/// The most dies supported.
 pub(crate) const DIES_MAX: u32 = 256;
 
-/// Some of the dies `0 .. DIES_MAX`.
+/// A subset of the dies `0 .. DIES_MAX`.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct DieSet {
     words: [u64; DIES_MAX as usize / 64],
@@ -483,10 +482,10 @@ impl DieSet {
         self.words[die as usize / 64] >> (die % 64) & 1 == 1
     }
 
-    /// The first member from `start` on, going round.
+    /// The first member from `start` on, cyclically.
     pub(crate) fn next_from(&self, start: u32) -> Option<u32> {
         let count = self.words.len() as u32;
-        // The first word counts twice: from its bit on, and at the end of the round up to it.
+        // The first word counts twice: from `start` on, and after the wrap up to it.
         (0..=count).find_map(|step| {
             let index = (start / 64 + step) % count;
             let from_bit = u64::MAX << (start % 64);

@@ -1,13 +1,13 @@
-//! A page-mapped flash translation layer: which flash page holds which page of the host, and which block to collect.
+//! A page-mapped FTL: which flash page holds which host page, and when blocks are garbage-collected.
 //!
-//! "Page" here is the unit of the map, which may be smaller than the page that the flash programs.
+//! A page here is a mapping unit, which may be smaller than the page that the flash programs.
 //!
-//! Placement: the caller chooses the die of every host write; collection stays within the die. Which block is collected,
-//! which pages share a block and how blocks wear is said by [`Policies`](super::policies::Policies).
-//! A pseudo-SLC cache may take the host writes first, see
+//! The caller chooses the die of each host write; garbage collection stays within a die.
+//! [`Policies`](super::policies::Policies) decide which block is collected, which pages share a block, and
+//! how blocks wear. A pseudo-SLC cache may take host writes first, see
 //! [`SlcCacheParameters`](super::policies::SlcCacheParameters).
 
-// Within this module, because it works on the map's own fields.
+// A submodule, because it uses the map's private fields.
 mod slc_cache;
 
 use std::collections::VecDeque;
@@ -26,7 +26,7 @@ use super::victims::Victims;
 use crate::memory::{Table, prefetch};
 use slc_cache::SlcCache;
 
-/// Where the next page of an open block goes.
+/// An open block, and the page at which it continues.
 #[derive(Clone, Copy, Serialize, Deserialize)]
 struct Frontier {
     block: u32,
@@ -36,46 +36,48 @@ struct Frontier {
 
 #[derive(Serialize, Deserialize)]
 struct Die {
-    /// Where the host's pages go.
+    /// The open block for host pages.
     host: Frontier,
-    /// The host has written to the program unit there.
+    /// Whether its current program unit holds host pages.
     unit_begun: bool,
-    /// Where the host's pages of the other temperature go, if hot and cold ones are told apart, and whether `host` is hot.
+    /// The second open block for host pages, if hot and cold ones are separated.
     other_host: Option<Frontier>,
+    /// Whether `host` is the block for hot pages.
     host_is_hot: bool,
-    /// Where collected pages go, if it is not where the host's go.
+    /// The open block for relocated pages, if they do not share the host's.
     collected: Option<Frontier>,
-    /// Erased blocks, the longest erased first.
+    /// Erased blocks, in order of erasure.
     free: VecDeque<u32>,
     mapped: u32,
-    /// No pages of the host are accepted beyond this; 0 if none ever will be.
+    /// The most host pages that the die accepts; 0 once it has failed.
     mapped_max: u32,
 }
 
 impl Die {
-    /// Where collected pages go.
+    /// The open block for relocated pages.
     #[inline]
     fn relocation_frontier(&mut self) -> &mut Frontier {
         self.collected.as_mut().unwrap_or(&mut self.host)
     }
 }
 
-/// In the maps, 0 stands for "nothing", so that a new drive's maps are untouched zero memory; page `n` is `n + 1`.
+/// Marks an empty table entry. Page `n` is stored as `n + 1`, so that a new drive's tables are untouched zero memory.
 const NO_PAGE: u32 = 0;
 
-/// Pages that will be written soon, in a ring. Between a page's announcement and its write lie the announcements of others: what
-/// its entry points to is brought when so many have come that the entry itself has arrived, and what that points to as many later.
+/// A ring of pages that will be written soon, to prefetch what their writes need. An announcement prefetches
+/// the page's table entry. [`ANNOUNCED_PAGES`] announcements later, the entry has arrived and what it points
+/// to is prefetched, and so on once more.
 #[derive(Default)]
 struct AnnouncedPages {
     ring: [u32; 2 * ANNOUNCED_PAGES],
     next: usize,
 }
 
-/// Chosen: as many accesses to memory as a core has under way at once.
+/// Chosen: as many memory accesses as a core has under way at once.
 const ANNOUNCED_PAGES: usize = 8;
 
 impl AnnouncedPages {
-    /// Adds a page, and returns those that were added so many pages ago, and twice as many.
+    /// Adds a page; returns the pages added [`ANNOUNCED_PAGES`] and twice as many announcements ago.
     #[inline]
     fn push(&mut self, page: u32) -> [u32; 2] {
         let twice = std::mem::replace(&mut self.ring[self.next], page);
@@ -85,38 +87,39 @@ impl AnnouncedPages {
     }
 }
 
-/// Host pages from which tables are brought ahead. Chosen: 4 MiB of entries; a cache of the processor holds tables of a third of
-/// that, where bringing them ahead took 0.85 times the speed, and of 10 MiB it gave 1.9 times. Tests have small drives.
+/// Fewest host pages for which tables are prefetched. Chosen: 4 MiB of entries. Tables of a third of that fit
+/// a processor's cache, where prefetching gave 0.85 times the speed; with 10 MiB it gave 1.9 times. Tests use
+/// small drives.
 const LARGE_TABLE_PAGES: usize = if cfg!(test) { 1 << 10 } else { 1 << 20 };
 
-/// Entries of a table that come from memory together, in a line of 64 bytes.
+/// Table entries in a cache line of 64 bytes.
 const ENTRIES_PER_LINE: usize = 16;
 
-/// Collected pages whose entries are brought before they are moved. Chosen: as [`ANNOUNCED_PAGES`], twice.
+/// How many relocated pages ahead entries are prefetched. Chosen: twice [`ANNOUNCED_PAGES`].
 const MOVES_AHEAD: usize = 16;
 
-/// The translation layer.
+/// A page-mapped FTL.
 #[derive(Serialize, Deserialize)]
 pub struct PageMap {
     parameters: PageMapParameters,
     flash: FlashGeometry,
     /// Host page to flash page.
     flash_pages: Table<u32>,
-    /// Flash page to host page; nothing where the flash page holds no valid data.
+    /// Flash page to host page; empty where the flash page holds no valid data.
     host_pages: Table<u32>,
     victims: Victims,
     dies: Vec<Die>,
     counts: Counts,
     wear: BlockWear,
-    /// What hot and cold pages are told apart by, if they are.
+    /// Recent host writes, if hot and cold pages are separated.
     recent: Option<RecentWrites>,
-    /// Dies have lost so many blocks that the host's pages may not find room any more.
+    /// Whether dies have lost so many blocks that host pages may not find room.
     read_only: bool,
     times: ProgramTimes,
     slc: Option<SlcCache>,
     #[serde(skip)]
     announced: AnnouncedPages,
-    /// The pages that leave a block, kept so that their memory is.
+    /// Pages that are being relocated; kept to reuse its memory.
     #[serde(skip)]
     moves: Vec<Move>,
 }
@@ -125,7 +128,7 @@ impl PageMap {
     /// An erased drive.
     ///
     /// # Panics
-    /// If the parameters do not pass their check.
+    /// The parameters do not pass their check.
     pub fn new(parameters: PageMapParameters) -> Self {
         parameters.check().expect("the parameters were checked");
         let flash = parameters.flash;
@@ -175,7 +178,7 @@ impl PageMap {
         map
     }
 
-    /// Whether no cache of a processor holds its tables.
+    /// Whether its tables are too large for a processor's caches.
     #[inline]
     fn is_large(&self) -> bool {
         self.flash_pages.len() >= LARGE_TABLE_PAGES
@@ -186,7 +189,7 @@ impl PageMap {
         self.flash_pages[host_page as usize].checked_sub(1)
     }
 
-    /// The copy of a host page is not valid any more.
+    /// Marks the copy of a host page as stale.
     #[inline]
     fn invalidate(&mut self, host_page: u32) {
         if let Some(flash_page) = self.flash_page(host_page) {
@@ -212,11 +215,11 @@ impl PageMap {
         }
     }
 
-    /// Collects the block of a die that the policy chooses, if that can gain something.
+    /// Garbage-collects the block that the policy chooses on a die, if that can gain space.
     fn collect(&mut self, die: u32, pending: &mut PendingWork) -> Option<Work> {
         let victim = self.victims.choose(die)?;
         let valid = self.victims.valid(victim);
-        // A policy that does not look for the emptiest block may take one that gains nothing on the way to others.
+        // A policy that does not look for the emptiest block may have to collect a full one on the way to others.
         let gains = u32::from(valid) < self.flash.pages_per_block || self.victims.any_gains(die);
         if !gains || !self.has_room(die, valid) {
             return None;
@@ -226,7 +229,7 @@ impl PageMap {
         Some(work)
     }
 
-    /// Moves what is valid out of a closed block and erases it.
+    /// Relocates the valid pages of a closed block and erases it.
     fn clear(&mut self, victim: u32, pending: &mut PendingWork) -> Work {
         let die = self.victims.die(victim);
         self.victims.take(victim);
@@ -244,7 +247,7 @@ impl PageMap {
         work
     }
 
-    /// Moves what is valid out of a block that is no victim any more and erases it; says whether it survives that.
+    /// Relocates the valid pages of a block that is no longer a victim, and erases it. Says whether the block survived.
     fn recycle(&mut self, victim: u32, pending: &mut PendingWork) -> (Work, bool) {
         let (die, valid) = (self.victims.die(victim), u32::from(self.victims.valid(victim)));
         let unit_fill = self.dies[die as usize].relocation_frontier().next % self.flash.unit_pages;
@@ -264,14 +267,14 @@ impl PageMap {
         (work, self.wear.erase(victim))
     }
 
-    /// The flash pages of a block.
+    /// Flash pages of a block.
     fn pages_of(&self, block: u32) -> Range<usize> {
         let pages = self.flash.pages_per_block as usize;
         let start = block as usize * pages;
         start..start + pages
     }
 
-    /// Moves all valid pages of a block; returns how many rows hold at least one of them.
+    /// Relocates all valid pages of a block; returns how many rows hold at least one.
     fn move_out(&mut self, victim: u32, pending: &mut PendingWork) -> u32 {
         let (die, is_large) = (self.victims.die(victim), self.is_large());
         let pages = self.pages_of(victim);
@@ -279,7 +282,7 @@ impl PageMap {
         let block = &mut self.host_pages[pages];
         if is_large {
             prefetch_lines(block);
-            // The others are brought while these are moved.
+            // Prefetch the first entries here, and the others while these are moved.
             block.iter().take(MOVES_AHEAD).for_each(|entry| prefetch(&self.flash_pages, index_of(*entry)));
         }
         let mut moves = std::mem::take(&mut self.moves);
@@ -292,8 +295,8 @@ impl PageMap {
         rows
     }
 
-    /// Puts the first of `count` collected pages, as many as find room, into the die's block of collected pages; returns how many.
-    /// Behind these stand [`MOVES_AHEAD`] more, of which only the entries are brought.
+    /// Moves the first `count` pages, or as many as find room, to the die's block of relocated pages; returns
+    /// how many. The [`MOVES_AHEAD`] moves behind them are only prefetched.
     fn append(&mut self, moves: &[Move], count: usize, die: u32, pending: &mut PendingWork) -> usize {
         let is_large = self.is_large();
         let collected = self.dies[die as usize].relocation_frontier();
@@ -327,7 +330,7 @@ impl PageMap {
 /// A valid page that leaves its block.
 #[derive(Clone, Copy, Default)]
 struct Move {
-    /// The page of the host, as the map spells it.
+    /// The host page, as its table entry.
     entry: u32,
     /// The flash page.
     from: u32,
@@ -340,26 +343,26 @@ impl Move {
     }
 }
 
-/// Where the map has the page of the host that an entry names; behind its end where it names none.
+/// Table index of the host page that an entry names, or an index beyond the end if it names none.
 #[inline]
 fn index_of(entry: u32) -> usize {
     (entry as usize).wrapping_sub(1)
 }
 
-/// All of these entries will be needed soon.
+/// Prefetches entries that will be needed soon.
 fn prefetch_lines(entries: &[u32]) {
     (0..entries.len()).step_by(ENTRIES_PER_LINE).for_each(|index| prefetch(entries, index));
 }
 
-/// Takes the entries of a block whose first flash page is `start`; returns how many of its rows hold at least one, and how many
-/// there are in all. Behind them stand [`MOVES_AHEAD`] of no page.
+/// Takes the entries of a block whose first flash page is `start` into `moves`. Returns how many rows hold
+/// one, and their number. [`MOVES_AHEAD`] empty moves follow them.
 fn take_valid(block: &mut [u32], start: u32, row_pages: usize, moves: &mut Vec<Move>) -> (u32, usize) {
     moves.resize(block.len() + MOVES_AHEAD, Move::default());
     let (mut rows, mut count, mut from) = (0, 0, start);
     for row in block.chunks_exact(row_pages) {
         let count_before = count;
         for &entry in row {
-            // Each is noted, and the next takes the place of one without data: which they are cannot be guessed.
+            // Store every entry, and let the next one overwrite it if it is empty: a branch would be unpredictable.
             moves[count] = Move { entry, from };
             count += usize::from(entry != NO_PAGE);
             from += 1;
@@ -401,7 +404,7 @@ impl TranslationLayer for PageMap {
         if self.writes_slc(die) {
             return Unit { cell: Cell::Slc, size: self.flash.row_pages };
         }
-        // Collected pages in the same block may have begun the unit.
+        // Relocated pages in the same block may have begun the unit.
         let begun = self.dies[die as usize].host.next % self.flash.unit_pages;
         Unit { cell: Cell::Native, size: self.flash.unit_pages - begun }
     }
@@ -450,7 +453,7 @@ impl TranslationLayer for PageMap {
     fn end_unit(&mut self, die: u32, pending: &mut PendingWork) {
         let slc = self.writes_slc(die);
         let Die { host, unit_begun, .. } = &mut self.dies[die as usize];
-        // Collected pages that have begun a unit of a block that they share wait for the host's.
+        // Relocated pages that began a unit of a shared block wait for host pages.
         if !std::mem::take(unit_begun) {
             return;
         }
@@ -523,11 +526,11 @@ fn frontier(flash: &FlashGeometry, block: u32) -> Frontier {
     Frontier { block, next, end: next + flash.pages_per_block }
 }
 
-// The blocks of a die: which erased one is opened, how many are kept, when resting ones are moved, and what becomes of a
-// die that loses some.
+// The blocks of a die: which erased one is opened, how many are reserved, when resting data is moved, and
+// what happens when blocks fail.
 
 impl PageMap {
-    /// Opens an erased block of a die for pages of the host, or for collected pages.
+    /// Opens an erased block of a die for host pages or relocated pages.
     fn open_block(&mut self, die: u32, for_host: bool) -> Frontier {
         let place = &mut self.dies[die as usize];
         let block = match self.parameters.policies.erased_blocks {
@@ -543,8 +546,8 @@ impl PageMap {
         frontier(&self.flash, block)
     }
 
-    /// Turns to the open block of the temperature of a host page, before the first page of a program unit: a unit lies in
-    /// one block, and the rest of it follows.
+    /// Switches to the open block for hot or cold pages, as the page requires. Only the first page of a
+    /// program unit can switch, as a unit lies in one block.
     #[inline]
     fn choose_host_block(&mut self, page: u32, die: u32) {
         let Some(recent) = &mut self.recent else { return };
@@ -559,7 +562,7 @@ impl PageMap {
         }
     }
 
-    /// Collects until a die has its reserve of erased blocks.
+    /// Garbage-collects until a die has its reserve of erased blocks.
     fn restore_reserve(&mut self, die: u32, pending: &mut PendingWork) -> Work {
         let mut work = Work::NONE;
         while self.dies[die as usize].free.len() < self.parameters.reserve_blocks() as usize {
@@ -572,18 +575,19 @@ impl PageMap {
         work
     }
 
-    /// Whether a die can take so many collected pages.
+    /// Whether a die can take this many relocated pages.
     fn has_room(&mut self, die: u32, pages: u16) -> bool {
         let place = &mut self.dies[die as usize];
         let collected = *place.relocation_frontier();
-        // The open block is replaced as soon as it is full.
+        // An open block is replaced as soon as it is full.
         !place.free.is_empty() || collected.end - collected.next > u32::from(pages)
     }
 
-    /// After a block was erased: moves the data of closed blocks that rest while it wears, so that they take their turn.
+    /// Levels wear after an erasure: relocates data that rests in little-worn blocks, so that these blocks
+    /// are used, too.
     ///
-    /// From half of the allowed spread on, one block is moved each time, early enough for the worn block to come to rest with
-    /// its data; at the limit as many as it takes.
+    /// From half of the allowed spread on, each erasure moves one block. That is early enough for the worn
+    /// block to come to rest with the moved data. At the limit, it moves as many blocks as necessary.
     fn level_wear(&mut self, worn_block: u32, pending: &mut PendingWork) -> Work {
         let mut work = Work::NONE;
         let (die, spread_max) = (self.victims.die(worn_block), self.parameters.policies.wear_spread_max);
@@ -605,14 +609,14 @@ impl PageMap {
         work
     }
 
-    /// A die has a block less.
+    /// Removes a failed block from a die's capacity.
     fn lose_block(&mut self, die: u32) {
         let place = &mut self.dies[die as usize];
         place.mapped_max = place.mapped_max.saturating_sub(self.flash.pages_per_block);
         self.update_read_only();
     }
 
-    /// A die cannot restore its reserve of erased blocks: it takes nothing any more.
+    /// Stops writes to a die that cannot restore its reserve.
     fn give_up(&mut self, die: u32) {
         assert!(
             self.parameters.policies.endurance_erases.is_some(),
@@ -623,7 +627,7 @@ impl PageMap {
         self.update_read_only();
     }
 
-    /// As long as the dies that accept pages could hold all of the host's, one of them has room for the next unit.
+    /// While the dies that accept pages could hold all host pages, one of them has room for the next unit.
     fn update_read_only(&mut self) {
         let unit = self.flash.unit_pages;
         let room = self.dies.iter().map(|die| u64::from(die.mapped_max.saturating_sub(unit))).sum::<u64>();
@@ -631,13 +635,13 @@ impl PageMap {
     }
 }
 
-/// The least or the most worn of some blocks; the first of them if there are several.
+/// Index of the least or most worn of some blocks; the first one if there are several.
 fn choose_by_wear(blocks: &VecDeque<u32>, wear: &BlockWear, least: bool) -> Option<usize> {
     let key = |index: &usize| wear.erases(blocks[*index]);
     if !least {
         return (0..blocks.len()).rev().max_by_key(key);
     }
-    // On a drive that is nearly new the first one is, which spares the search among many.
+    // On a nearly new drive the first block matches, which avoids a long search.
     (0..blocks.len())
         .find(|index| wear.is_least(blocks[*index]))
         .or_else(|| (0..blocks.len()).min_by_key(key))

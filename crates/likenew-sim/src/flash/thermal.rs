@@ -1,39 +1,39 @@
-//! How warm a drive gets, and how it slows down against that.
+//! How a drive heats up, and how it throttles.
 //!
-//! One heat capacity behind one thermal resistance: with power P the temperature moves from T towards
-//! T∞ = T(ambient) + P·R as T∞ − (T∞ − T)·exp(−Δt/(R·C)), Newton's law of cooling. Power is what the drive draws
-//! idle plus the energy of the bytes read and programmed. Above one temperature the drive limits its link, until it has
-//! cooled down to another.
+//! The model is one heat capacity behind one thermal resistance. With power P, the temperature moves from T
+//! towards T∞ = T(ambient) + P·R as T∞ − (T∞ − T)·exp(−Δt/(R·C)), Newton's law of cooling. Power is the idle
+//! power plus the energy of bytes read and programmed. Above one temperature the drive limits its link, until
+//! it has cooled below another.
 
 use likenew_core::units::Nanos;
 
 /// How a drive warms up and when it throttles.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ThermalParameters {
-    /// Temperature of the air, in °C.
+    /// Air temperature in °C.
     pub ambient_c: f64,
-    /// Kelvin for each watt, from the drive to the air.
+    /// Thermal resistance from the drive to the air, in kelvin per watt.
     pub resistance_k_per_w: f64,
-    /// Joules for each kelvin.
+    /// Heat capacity in joules per kelvin.
     pub capacity_j_per_k: f64,
-    /// Watts of a drive that does nothing.
+    /// Idle power in watts.
     pub idle_w: f64,
-    /// Nanojoules for each byte that the host reads.
+    /// Energy per byte that the host reads, in nanojoules.
     pub read_nj_per_byte: f64,
-    /// Nanojoules for each byte that is programmed.
+    /// Energy per byte programmed, in nanojoules.
     pub program_nj_per_byte: f64,
-    /// It throttles above so many °C …
+    /// Temperature in °C above which the drive throttles.
     pub throttle_c: f64,
-    /// … until it is below so many.
+    /// Temperature in °C below which it stops throttling.
     pub resume_c: f64,
-    /// What the link moves meanwhile, in bytes per second.
+    /// The link's rate while throttled, in bytes per second.
     pub throttled_bytes_per_s: u64,
 }
 
-/// Shorter spans than this are not looked at one by one.
+/// Shortest time step; the energy of shorter spans is added up.
 const STEP: Nanos = Nanos::from_millis(10);
 
-/// The temperature of a drive in time.
+/// The temperature of a drive over time.
 #[derive(Clone, Debug)]
 pub(crate) struct Thermal {
     parameters: ThermalParameters,
@@ -41,12 +41,12 @@ pub(crate) struct Thermal {
     at: Nanos,
     joules: f64,
     throttling: bool,
-    /// How often it began to slow down, and for how long it did in sum.
+    /// How often it began to throttle, and for how long in total.
     throttled: (u64, Nanos),
 }
 
 impl Thermal {
-    /// A drive that has done nothing for long.
+    /// A drive that has been idle for long.
     pub(crate) fn new(parameters: ThermalParameters) -> Self {
         let temperature_c = parameters.ambient_c + parameters.idle_w * parameters.resistance_k_per_w;
         Self {
@@ -59,17 +59,17 @@ impl Thermal {
         }
     }
 
-    /// The host has read so many bytes.
+    /// Adds the energy of bytes that the host has read.
     pub(crate) fn read(&mut self, bytes: u64) {
         self.joules += bytes as f64 * self.parameters.read_nj_per_byte * 1e-9;
     }
 
-    /// So many bytes have been programmed.
+    /// Adds the energy of bytes programmed.
     pub(crate) fn program(&mut self, bytes: u64) {
         self.joules += bytes as f64 * self.parameters.program_nj_per_byte * 1e-9;
     }
 
-    /// Lets time pass; says what the link may move from now on, if that changes.
+    /// Advances to `now`; returns the link's new limit if it changes, `Some(None)` for no limit.
     pub(crate) fn pass(&mut self, now: Nanos) -> Option<Option<u64>> {
         let span = now.since(self.at);
         if span < STEP {
@@ -98,12 +98,12 @@ impl Thermal {
         self.temperature_c
     }
 
-    /// How often it began to slow down, and for how long it did in sum, as far as was looked at.
+    /// How often it began to throttle and for how long in total, up to the last time step.
     pub(crate) fn throttle_time(&self) -> (u64, Nanos) {
         self.throttled
     }
 
-    /// Whether it slows down.
+    /// Whether it throttles now.
     pub(crate) fn throttling(&self) -> bool {
         self.throttling
     }
@@ -127,7 +127,7 @@ mod tests {
         })
     }
 
-    /// Programs 4 GB a second, which is 8 W beside the idle one; the temperature settles at 115 °C.
+    /// Programs 4 GB/s, which adds 8 W to the idle power; the temperature settles at 115 °C.
     fn work(thermal: &mut Thermal, from_s: u64, to_s: u64) -> Vec<(u64, Option<u64>)> {
         let second = |second: u64| {
             thermal.program(4_000_000_000);

@@ -1,9 +1,9 @@
-//! The contract of a translation layer: which place in the flash holds which page of the host, and what the chips have to
-//! do to keep it so.
+//! The contract of an FTL (translation layer): where each host page lies, and what work keeps it so. Open
+//! this first to add a new kind of FTL.
 //!
-//! A translation layer knows no time. Whatever makes the chips work beyond the program that a host write itself needs
-//! (collection, merges, folding, moving for wear) is answered as [`Work`] of the dies that have to do it, and whoever keeps
-//! the time decides how long that takes. "Page" is the unit of the map throughout.
+//! An FTL knows no time. It returns everything beyond the program of a host write (garbage collection,
+//! merges, folding, wear leveling) as [`Work`] for dies, and the caller decides how long that takes. A page
+//! is a mapping unit throughout.
 
 use likenew_core::counters::Wear;
 use likenew_core::io::DataClass;
@@ -13,48 +13,48 @@ use serde::{Deserialize, Serialize};
 /// How the cells of an erase block are used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Cell {
-    /// As many bits in a cell as the chip is made for.
+    /// With as many bits per cell as the chip is made for.
     #[default]
     Native,
-    /// One bit in a cell: faster, and the block holds less.
+    /// With one bit per cell: faster, with less capacity.
     Slc,
 }
 
-/// Where a page of the host is.
+/// Where a host page lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PhysicalPage {
-    /// The copy itself: no two copies that exist at the same time share it.
+    /// Number of the copy; unique among the copies that exist at a time.
     pub at: u64,
-    /// Pages of one row come with one array read.
+    /// Number of its row; one array read delivers all pages of a row.
     pub row: u64,
-    /// The die that holds it.
+    /// Its die.
     pub die: u32,
     /// How its cells are used.
     pub cell: Cell,
-    /// How much of a program unit it takes; see [`TranslationLayer::size`].
+    /// Its share of a program unit; see [`TranslationLayer::size`].
     pub size: u32,
-    /// When it was programmed, in seconds of [`TranslationLayer::set_clock`]; to the hour.
+    /// When it was programmed, on the clock of [`TranslationLayer::set_clock`], in seconds; exact to the hour.
     pub programmed_s: i64,
 }
 
 /// What the next program operation of a die takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unit {
-    /// The cells it programs.
+    /// The cells that it programs.
     pub cell: Cell,
-    /// Pages are taken for it as long as the sizes of those before are less than this.
+    /// It takes pages as long as those before have less than this total size.
     pub size: u32,
 }
 
-/// What a die has to do beyond the programs of the host's own writes. It is done in the order read, program, erase,
-/// spread evenly.
+/// What a die has to do beyond programs of host writes. Reads, programs and erasures are spread evenly, in
+/// this order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Work {
     /// Array reads of native cells.
     pub rows: u32,
     /// Array reads of SLC cells.
     pub slc_rows: u32,
-    /// Sizes of pages that leave the die and come back to it or to another.
+    /// Total size of the pages that leave the die and return to it or another one.
     pub moved: u32,
     /// Program operations of native cells.
     pub programs: u32,
@@ -68,7 +68,7 @@ impl Work {
     /// Nothing to do.
     pub const NONE: Self = Self { rows: 0, slc_rows: 0, moved: 0, programs: 0, slc_programs: 0, erases: 0 };
 
-    /// Adds more of it.
+    /// Adds other work.
     pub fn add(&mut self, other: Self) {
         self.rows += other.rows;
         self.slc_rows += other.slc_rows;
@@ -79,10 +79,10 @@ impl Work {
     }
 }
 
-/// A change of what the flash holds.
+/// A change to what the flash holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// The host's newest copy of a page was programmed.
+    /// A new copy of a host page was programmed.
     Written {
         /// The host's page.
         page: u32,
@@ -91,16 +91,16 @@ pub enum Change {
     },
     /// A copy was programmed again elsewhere.
     Moved {
-        /// [`PhysicalPage::at`] before.
+        /// The old [`PhysicalPage::at`].
         from: u64,
-        /// [`PhysicalPage::at`] now.
+        /// The new [`PhysicalPage::at`].
         to: u64,
     },
-    /// These copies do not exist any more.
+    /// These copies no longer exist.
     Erased(std::ops::Range<u64>),
 }
 
-/// What a translation layer answers: work for the dies, and, for whoever keeps data, every change.
+/// What an FTL returns: work for dies and, for a drive that keeps data, every change.
 #[derive(Clone, Debug, Default)]
 pub struct PendingWork {
     works: Vec<(u32, Work)>,
@@ -108,17 +108,17 @@ pub struct PendingWork {
 }
 
 impl PendingWork {
-    /// One that keeps changes too.
+    /// Pending work that also records changes.
     pub fn with_changes() -> Self {
         Self { works: Vec::new(), changes: Some(Vec::new()) }
     }
 
-    /// Gives a die work.
+    /// Adds work for a die.
     pub fn push(&mut self, die: u32, work: Work) {
         self.works.push((die, work));
     }
 
-    /// Notes a change, if anybody wants to know; `change` is called only then.
+    /// Records a change; calls `change` only if changes are recorded.
     #[inline]
     pub fn note(&mut self, change: impl FnOnce() -> Change) {
         if let Some(changes) = &mut self.changes {
@@ -126,7 +126,7 @@ impl PendingWork {
         }
     }
 
-    /// Notes changes, as [`note`](Self::note) does one.
+    /// Records several changes, like [`note`](Self::note).
     #[inline]
     pub fn note_all<C: Iterator<Item = Change>>(&mut self, new_changes: impl FnOnce() -> C) {
         if let Some(changes) = &mut self.changes {
@@ -134,63 +134,63 @@ impl PendingWork {
         }
     }
 
-    /// Whether any die was given work.
+    /// Whether any die has work.
     #[inline]
     pub fn has_works(&self) -> bool {
         !self.works.is_empty()
     }
 
-    /// The work so far, which is then forgotten.
+    /// Takes the work so far.
     pub fn take_works(&mut self) -> std::vec::Drain<'_, (u32, Work)> {
         self.works.drain(..)
     }
 
-    /// The changes so far in the order in which they happened, which are then forgotten.
+    /// Takes the changes so far, in order.
     pub fn take_changes(&mut self) -> impl Iterator<Item = Change> + '_ {
         self.changes.iter_mut().flat_map(|changes| changes.drain(..))
     }
 
-    /// Forgets the work, where there is no time.
+    /// Drops the work, for callers without time.
     pub fn forget_works(&mut self) {
         self.works.clear();
     }
 }
 
-/// Exact counts since the layer was made.
+/// Exact counts since the FTL was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
-    /// Pages the host had written.
+    /// Host pages written.
     pub host_pages: u64,
-    /// Sizes programmed: the host's pages, the moved ones, padding, and the layer's own notes.
+    /// Total size programmed: host pages, relocated pages, padding, and metadata of the FTL.
     pub programmed: u64,
     /// Block erasures.
     pub erases: u64,
 }
 
-/// A translation layer.
+/// A translation layer (FTL).
 ///
-/// Laws: [`find`](Self::find) gives the newest copy of every page that was written and not trimmed since, and nothing for
-/// others; the changes noted in a [`PendingWork`], applied to an array, keep exactly that copy alive until it is trimmed or
-/// written again; equal calls give equal answers.
+/// Laws: [`find`](Self::find) returns the newest copy of every page that was written and not trimmed since,
+/// and nothing for others. The changes in a [`PendingWork`], applied to an array, keep exactly that copy
+/// until the page is trimmed or written again. Equal calls give equal results.
 pub trait TranslationLayer: Send + Serialize + DeserializeOwned {
-    /// Host pages that there are.
+    /// Number of host pages.
     fn user_pages(&self) -> u32;
 
-    /// How much of a program unit a page with such data takes; 1 for a layer that does not compress.
+    /// How much of a program unit a page of such data takes; 1 unless the FTL compresses.
     fn size(&self, data: DataClass) -> u32 {
         let _whatever_it_is = data;
         1
     }
 
-    /// The [size](Self::size) of a page of data that does not compress; `page_bytes` of a page are this.
+    /// The [size](Self::size) of `page_bytes` of data that does not compress.
     fn size_max(&self) -> u32 {
         1
     }
 
-    /// Where a page is, if it was written and not trimmed since.
+    /// Where a page lies, if it was written and not trimmed since.
     fn find(&self, page: u32) -> Option<PhysicalPage>;
 
-    /// The die that has to take this page next, if the layer cannot leave it to whichever is idle.
+    /// The die that has to take this page next, if the FTL does not allow any other.
     fn die_for(&self, page: u32) -> Option<u32> {
         let _any = page;
         None
@@ -202,58 +202,59 @@ pub trait TranslationLayer: Send + Serialize + DeserializeOwned {
     /// What the next program operation of a die takes.
     fn unit(&self, die: u32) -> Unit;
 
-    /// Most of the drive will be in use. Changes nothing: its tables may take more memory at once, where that makes them faster.
+    /// Prepares for use of most of the drive, such as by larger memory pages for its tables. Changes no result.
     fn expect_use(&mut self) {}
 
-    /// A page will be written soon. Changes nothing: what the write will need is brought into the processor's caches.
+    /// Announces that a page will be written soon, so that the FTL can prefetch what the write needs. Changes
+    /// no result.
     #[inline]
     fn announce(&mut self, page: u32) {
         let _nothing_to_bring = page;
     }
 
-    /// Writes a page of a [size](Self::size) to a die that [accepts](Self::accepts) it.
+    /// Writes a page of this [size](Self::size) to a die that [accepts](Self::accepts) it.
     fn write(&mut self, page: u32, size: u32, die: u32, pending: &mut PendingWork);
 
-    /// The unit of a die is programmed as it is, whether it is full or not.
+    /// Ends the unit of a die, which is programmed whether it is full or not.
     fn end_unit(&mut self, die: u32, pending: &mut PendingWork);
 
-    /// Forgets what a page holds.
+    /// Unmaps a page.
     fn trim(&mut self, page: u32, pending: &mut PendingWork);
 
-    /// Does a step of what a drive without anything to do does for a die that has nothing to do, if there is any.
+    /// Does one step of background work for an idle die; returns whether there was any.
     fn tend(&mut self, die: u32, pending: &mut PendingWork) -> bool;
 
-    /// Does what a drive does that is left alone for long after its past: a write cache is emptied.
+    /// Does the background work of a drive that rests for long after its history, such as emptying a write cache.
     fn settle(&mut self, pending: &mut PendingWork) {
         let _nothing_to_empty = pending;
     }
 
-    /// What time pages are programmed at from now on, in seconds; negative before the drive was opened.
+    /// Sets the time at which pages are programmed from now on, in seconds; negative before the drive was opened.
     fn set_clock(&mut self, seconds: i64);
 
-    /// What it has done since it was made.
+    /// Counts since the FTL was made.
     fn counts(&self) -> Counts;
 
-    /// Erased blocks that are ready to be written.
+    /// Erased blocks, ready to be written.
     fn free_blocks(&self) -> u64;
 
     /// Host pages that hold data.
     fn mapped_pages(&self) -> u64;
 
-    /// How worn the blocks are.
+    /// Wear of the blocks.
     fn wear(&self) -> Wear;
 
-    /// Whether so many blocks have failed that pages may not find room any more. It may still be read and trimmed, but not
-    /// be written, and stays so.
+    /// Whether so many blocks have failed that pages may not find room. The drive can then be read and
+    /// trimmed, but never written again.
     fn is_read_only(&self) -> bool {
         false
     }
 }
 
-/// The laws of translation layers, as a check that the tests of every family run.
+/// The laws of FTLs, as a check for the tests of every family.
 ///
-/// A flash array is kept beside the layer, copy by copy, from the changes that the layer notes. Every page of the host
-/// must be found where the array holds what was last written to it, and be as old as that copy.
+/// A model of the flash array is kept from the changes that the FTL records. Every host page must be found
+/// where the array holds what was last written to it, and be as old as that copy.
 #[cfg(test)]
 pub(super) mod laws {
     use std::collections::BTreeMap;
@@ -264,24 +265,24 @@ pub(super) mod laws {
     use super::{Change, PendingWork, TranslationLayer};
     use crate::flash::history::RESOLUTION_S;
 
-    /// Something that happens to a drive; numbers are taken modulo what there is.
+    /// An action on a drive. Numbers are taken modulo what exists.
     #[derive(Clone, Copy, Debug)]
     pub(crate) enum Act {
-        /// Some pages from one on, in order, of data that compresses to so many eighths.
+        /// Writes consecutive pages of data that compresses to this many eighths.
         Write { page: u32, pages: u32, eighths: u8 },
-        /// A page is announced, whether it is then written or not.
+        /// Announces a page, which may or may not be written.
         Announce { page: u32 },
-        /// Pages are forgotten.
+        /// Trims pages.
         Trim { page: u32, pages: u32 },
-        /// A unit is programmed as it is.
+        /// Ends a unit.
         EndUnit { die: u32 },
-        /// A die without anything to do does a step.
+        /// An idle die does a step of background work.
         Tend { die: u32 },
-        /// Seconds pass.
+        /// Time passes.
         Wait { seconds: u8 },
     }
 
-    /// Up to `count_max` of them: mostly short writes, some long ones.
+    /// Up to `count_max` actions, mostly short writes and some long ones.
     pub(crate) fn acts(count_max: usize) -> impl Strategy<Value = Vec<Act>> {
         let run = prop_oneof![6 => 1u32..4, 1 => 1u32..200];
         let act = prop_oneof![
@@ -299,7 +300,7 @@ pub(super) mod laws {
     struct Arrays {
         /// By [`PhysicalPage::at`](super::PhysicalPage::at).
         copies: BTreeMap<u64, Copy>,
-        /// By page of the host.
+        /// By host page.
         host: Vec<Option<u64>>,
         stamp: u64,
         now_s: i64,
@@ -358,7 +359,7 @@ pub(super) mod laws {
         }
     }
 
-    /// Lets all of this happen to a new layer over `dies` dies and holds it to its laws.
+    /// Applies actions to a new FTL over `dies` dies and checks its laws.
     pub(crate) fn keeps_its_laws(layer: &mut impl TranslationLayer, dies: u32, acts: &[Act]) {
         let mut pending = PendingWork::with_changes();
         let pages = layer.user_pages();

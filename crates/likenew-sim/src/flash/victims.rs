@@ -1,8 +1,8 @@
-//! How many valid pages each block holds, and which closed block of a die is to be collected next.
+//! How many valid pages each block holds, and which closed block of a die is garbage-collected next.
 //!
-//! The state of every policy is kept up page by page, so that greedy and FIFO collection choose in constant time,
-//! cost-benefit in a time that grows with the pages of a block, and random choices with their number; none looks at all
-//! blocks.
+//! The state of every policy is updated page by page. So greedy and FIFO choose in constant time.
+//! Cost-benefit takes longer with more pages per block, and random choices with their number. None looks at
+//! all blocks.
 
 use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -11,18 +11,18 @@ use serde::{Deserialize, Serialize};
 use super::policies::Collection;
 use crate::memory::prefetch;
 
-/// Where a block stands.
+/// The state of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Standing {
-    /// Erased, being written or out of use: no victim.
+    /// Erased, open or out of use: no victim.
     Open,
-    /// Closed, and its number of valid pages decides no list.
+    /// Closed, and not sorted by valid pages.
     Closed,
-    /// Closed, and in the list of its number of valid pages.
+    /// Closed, and in the list for its number of valid pages.
     Sorted,
 }
 
-/// One block: its valid pages, and its neighbors if it is in a list.
+/// A block: its valid pages, and its neighbors if it is in a list.
 #[derive(Clone, Copy, Serialize, Deserialize)]
 struct Block {
     previous: u32,
@@ -32,7 +32,7 @@ struct Block {
     standing: Standing,
 }
 
-/// What is kept beside the valid pages to choose a victim.
+/// A policy's state for choosing victims.
 #[derive(Serialize, Deserialize)]
 enum Policy {
     Greedy,
@@ -41,11 +41,11 @@ enum Policy {
     CostBenefit(CostBenefit),
 }
 
-/// All blocks by valid pages, and the policy that chooses among the closed ones.
+/// All blocks with their valid pages, and the policy that chooses among closed ones.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Victims {
     blocks: Vec<Block>,
-    /// By die and valid pages; by die alone if they are collected in order.
+    /// By die and valid pages, or by die alone for FIFO.
     lists: Lists,
     policy: Policy,
     blocks_per_die: u32,
@@ -53,7 +53,7 @@ pub(crate) struct Victims {
 }
 
 impl Victims {
-    /// Of erased blocks that hold so much each: pages, or what a layer counts instead.
+    /// Erased blocks. `pages_per_block` is a block's capacity in pages, or in another unit of the FTL.
     pub(crate) fn new(dies: u32, blocks_per_die: u32, pages_per_block: u32, collection: Collection) -> Self {
         let blocks = dies * blocks_per_die;
         let block = |index: u32| Block {
@@ -82,13 +82,13 @@ impl Victims {
         self.blocks[block as usize].valid
     }
 
-    /// The block will be needed soon.
+    /// Prefetches a block's state.
     #[inline]
     pub(crate) fn prefetch(&self, block: u32) {
         prefetch(&self.blocks, block as usize);
     }
 
-    /// The block's neighbors in its list will be needed soon.
+    /// Prefetches the state of a block's neighbors in its list.
     #[inline]
     pub(crate) fn prefetch_neighbors(&self, block: u32) {
         let Block { previous, next, .. } = self.blocks[block as usize];
@@ -106,7 +106,7 @@ impl Victims {
         self.gain_by(block, 1);
     }
 
-    /// So much of an open block became valid.
+    /// `size` pages of an open block became valid.
     #[inline]
     pub(crate) fn gain_by(&mut self, block: u32, size: u16) {
         let block = &mut self.blocks[block as usize];
@@ -114,13 +114,13 @@ impl Victims {
         block.valid += size;
     }
 
-    /// A page of the block became invalid; returns the block's die.
+    /// A page of a block became invalid; returns the block's die.
     #[inline]
     pub(crate) fn lose(&mut self, block: u32) -> u32 {
         self.lose_by(block, 1)
     }
 
-    /// So much of the block became invalid; returns the block's die.
+    /// `size` pages of a block became invalid; returns the block's die.
     #[inline]
     pub(crate) fn lose_by(&mut self, block: u32, size: u16) -> u32 {
         let Block { valid, standing, .. } = self.blocks[block as usize];
@@ -140,7 +140,7 @@ impl Victims {
         die
     }
 
-    /// The block is fully programmed and may become a victim.
+    /// Closes a fully programmed block, which may now become a victim.
     pub(crate) fn close(&mut self, block: u32) {
         let Block { valid, die, standing, .. } = self.blocks[block as usize];
         assert!(standing == Standing::Open, "a block closes once");
@@ -162,7 +162,7 @@ impl Victims {
         }
     }
 
-    /// The closed block of the die that is to be collected next.
+    /// The closed block of a die to garbage-collect next.
     pub(crate) fn choose(&mut self, die: u32) -> Option<u32> {
         match &mut self.policy {
             Policy::Greedy => self.lists.first_of_lowest(die),
@@ -172,7 +172,7 @@ impl Victims {
         }
     }
 
-    /// The block that is chosen next unless the host writes before, where the policy knows it without choosing.
+    /// The next victim unless the host writes before, if the policy knows it in advance.
     pub(crate) fn likely_next(&mut self, die: u32) -> Option<u32> {
         match &self.policy {
             Policy::Greedy => self.lists.first_of_lowest(die),
@@ -181,7 +181,7 @@ impl Victims {
         }
     }
 
-    /// The closed block leaves the others; it is still to be erased.
+    /// Takes a closed block out of the candidates, before it is erased.
     pub(crate) fn take(&mut self, block: u32) {
         let Block { valid, die, standing, .. } = self.blocks[block as usize];
         assert!(standing != Standing::Open, "only a closed block is collected");
@@ -193,19 +193,18 @@ impl Victims {
         }
     }
 
-    /// The block has been erased.
+    /// Notes that a block was erased.
     pub(crate) fn erase(&mut self, block: u32) {
         let entry = &mut self.blocks[block as usize];
         assert!(entry.standing == Standing::Open, "a block leaves the others before it is erased");
         entry.valid = 0;
     }
 
-    /// Whether any closed block of the die holds an invalid page. Looks at every block if none does.
+    /// Whether any closed block of a die holds an invalid page. Looks at every block if none does.
     pub(crate) fn any_gains(&self, die: u32) -> bool {
         self.closed_blocks(die).any(|block| self.valid(block) < self.pages_per_block)
     }
 
-    /// The closed blocks of a die.
     pub(crate) fn closed_blocks(&self, die: u32) -> impl Iterator<Item = u32> + '_ {
         let first = die * self.blocks_per_die;
         (first..first + self.blocks_per_die)
@@ -216,15 +215,16 @@ impl Victims {
 /// Ends a list.
 const NONE: u32 = u32::MAX;
 
-/// For each die and number of valid pages a list of closed blocks, the last one that was linked first.
+/// A list of closed blocks for each die and number of valid pages, the latest linked first.
 #[derive(Serialize, Deserialize)]
 struct Lists {
-    /// First and last block of each list, at `die × counts + count`.
+    /// First block of each list, at `die × counts + count`.
     heads: Vec<u32>,
+    /// Last block of each list, at the same index.
     tails: Vec<u32>,
-    /// No list of the die below this count holds a block.
+    /// By die: all lists below this count are empty.
     floors: Vec<u16>,
-    /// Lists of each die.
+    /// Lists per die.
     counts: usize,
 }
 
@@ -255,7 +255,7 @@ impl Lists {
         *floor = (*floor).min(count);
     }
 
-    /// Takes a block out of the list that it was linked to with this count.
+    /// Takes a block out of the list with this count, to which it was linked.
     #[inline]
     fn unlink(&mut self, blocks: &mut [Block], block: u32, count: u16) {
         let Block { previous, next, die, .. } = blocks[block as usize];
@@ -274,13 +274,13 @@ impl Lists {
         }
     }
 
-    /// The newest block of the die's lowest list that holds any.
+    /// The newest block in the lowest non-empty list of a die.
     fn first_of_lowest(&mut self, die: u32) -> Option<u32> {
         let lowest = self.lowest(die)?;
         Some(self.heads[die as usize * self.counts + usize::from(lowest)])
     }
 
-    /// The lowest count of the die whose list holds a block.
+    /// The lowest count of a die whose list is not empty.
     fn lowest(&mut self, die: u32) -> Option<u16> {
         let start = die as usize * self.counts;
         let floor = self.floors[die as usize] as usize;
@@ -289,7 +289,7 @@ impl Lists {
         Some(count as u16)
     }
 
-    /// The oldest block of one list of the die.
+    /// The oldest block in a list of a die.
     #[inline]
     fn last(&self, die: u32, count: u16) -> Option<u32> {
         let last = self.tails[die as usize * self.counts + usize::from(count)];
@@ -300,11 +300,11 @@ impl Lists {
 /// All drives draw the same numbers.
 const SEED: u64 = 1;
 
-/// Draws closed blocks of a die at random, uniformly and with replacement: a block that is not closed is drawn again.
+/// Draws closed blocks of a die at random, uniformly and with replacement. A block that is not closed is drawn again.
 #[derive(Serialize, Deserialize)]
 struct Choices {
     count: u32,
-    /// Closed blocks of each die.
+    /// Number of closed blocks per die.
     closed: Vec<u32>,
     random: Xoshiro256PlusPlus,
 }
@@ -339,10 +339,10 @@ impl Choices {
     }
 }
 
-/// When each block last lost a page, on a clock that counts pages lost.
+/// When each block last lost a page, on a clock that counts lost pages.
 ///
-/// A block is linked to the head of a list whenever it loses a page, so the oldest block with a number of valid pages is
-/// the last of its list, and only one block for each number has to be compared.
+/// A block moves to the head of a list whenever it loses a page. So the last block in a list is the oldest
+/// with that number of valid pages. Only one block per list has to be compared.
 #[derive(Serialize, Deserialize)]
 struct CostBenefit {
     lost_at: Vec<u64>,
@@ -370,7 +370,7 @@ impl CostBenefit {
         for valid in lowest..=pages_per_block {
             let Some(block) = lists.last(die, valid) else { continue };
             let age = (self.lost - self.lost_at[block as usize]) as f64;
-            // Without valid pages it costs nothing, whatever its age.
+            // A block without valid pages costs nothing, whatever its age.
             let benefit = match valid {
                 0 => f64::INFINITY,
                 _ => age * f64::from(pages_per_block - valid) / f64::from(2 * u32::from(valid)),

@@ -1,18 +1,18 @@
-//! The write buffer of a flash drive: pages that the host was told are written and that the flash does not hold yet.
+//! The write buffer of a flash drive: pages that are acknowledged to the host and not yet in flash.
 //!
-//! It merges writes to a page that still waits, hands out complete pages in the order in which they became complete,
-//! and holds incomplete ones back until they fill half of it or the drive is flushed, because completing a page costs
-//! a read.
+//! It merges writes to a waiting page, and hands out complete pages in the order in which they became
+//! complete. Completing a page costs a read. So it holds incomplete pages back until they fill half of it or
+//! the drive is flushed.
 //!
-//! Write combining: how many writes that do not continue each other in address may share a program unit is limited. A unit
-//! that such a limit closes is programmed as it is once the write that it cannot take has come in.
+//! Write combining may be limited: only so many non-contiguous writes may share a program unit. A unit closed
+//! by this limit is programmed as it is, as soon as a write arrives that it cannot take.
 
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 
 use rustc_hash::FxBuildHasher;
 
-/// How far a page in the buffer is.
+/// The state of a page in the buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     Free,
@@ -22,63 +22,64 @@ enum Stage {
     Filling,
     /// Trimmed while its missing sectors were being read.
     Dropped,
-    /// Complete; waits for a die.
+    /// Complete, and waiting for a die.
     Ready,
-    /// On its way into the flash.
+    /// Being programmed.
     Programming,
 }
 
 #[derive(Clone, Copy)]
 struct Entry {
     page: u32,
-    /// One bit for each sector that the host has written.
+    /// The sectors that the host has written, one bit each.
     sectors: u64,
     stage: Stage,
-    /// How much of a program unit it takes.
+    /// Its size in a program unit.
     size: u32,
-    /// Counts up with every page that comes in.
+    /// Order of arrival.
     sequence: u64,
 }
 
 struct Flush {
     tag: u32,
-    /// Pages that came in before it have a smaller number.
+    /// Pages that arrived before the flush have a lower number.
     sequence: u64,
-    /// How many of them are still here.
+    /// How many of these are still here.
     remaining: usize,
 }
 
-/// The buffer. Its slots are `0 .. capacity`.
+/// A write buffer with slots `0 .. capacity`.
 pub(crate) struct WriteBuffer {
     entries: Vec<Entry>,
     free: Vec<u32>,
     slots: HashMap<u32, u32, FxBuildHasher>,
     ready: VecDeque<u32>,
-    /// Sizes of what is ready.
+    /// Total size of complete pages.
     ready_size: u32,
     partial: VecDeque<u32>,
     flushes: VecDeque<Flush>,
-    /// Pages that a write waits for until they are in the flash: the slot of each, and the write's tag.
+    /// Pages whose programming a write awaits: the page's slot and the write's tag.
     awaited: Vec<(u32, u32)>,
-    /// Tags of writes that wait for nothing any more.
+    /// Tags of writes that have nothing left to await.
     durable: Vec<u32>,
     reserved: usize,
     sequence: u64,
     all_sectors: u64,
-    /// Writes that do not continue each other and may share a program unit, if that is limited.
+    /// The most non-contiguous writes that may share a program unit, if limited.
     writes_per_unit: Option<u8>,
 }
 
 /// The unit that would be programmed next.
 struct NextUnit {
-    /// Complete pages in it.
+    /// Number of complete pages in it.
     pages: usize,
-    /// It takes nothing more, whether it is full or not.
+    /// Whether it takes no more pages, full or not.
     closed: bool,
 }
 
 impl WriteBuffer {
-    /// An empty buffer of `capacity` pages of `1 ..= 64` sectors, of which so many writes share a program unit at most.
+    /// An empty buffer of `capacity` pages of `1 ..= 64` sectors. At most `writes_per_unit` writes share a
+    /// program unit.
     pub(crate) fn new(capacity: u32, sectors_per_page: u32, writes_per_unit: Option<u8>) -> Self {
         let entry = Entry { page: 0, sectors: 0, stage: Stage::Free, size: 0, sequence: 0 };
         Self {
@@ -98,36 +99,36 @@ impl WriteBuffer {
         }
     }
 
-    /// Whether nothing is here or on its way.
+    /// Whether no page is here or being programmed.
     pub(crate) fn is_empty(&self) -> bool {
         self.free.len() == self.entries.len()
     }
 
-    /// Sets aside room for up to `pages` that are about to come in; returns for how many.
+    /// Reserves room for up to `pages` that are about to arrive; returns for how many.
     pub(crate) fn reserve(&mut self, pages: u32) -> u32 {
         let room = pages.min((self.free.len() - self.reserved) as u32);
         self.reserved += room as usize;
         room
     }
 
-    /// Whether a page is here in full, so that no read needs the flash.
+    /// Whether a page is complete here, so that no read needs the flash.
     pub(crate) fn holds(&self, page: u32) -> bool {
         self.slots.get(&page).is_some_and(|slot| self.entries[*slot as usize].sectors == self.all_sectors)
     }
 
-    /// The slot that holds the newest sectors of a page, and which they are.
+    /// The slot with the newest sectors of a page, and which sectors these are.
     pub(crate) fn find(&self, page: u32) -> Option<(u32, u64)> {
         let slot = *self.slots.get(&page)?;
         Some((slot, self.entries[slot as usize].sectors))
     }
 
-    /// The page in a slot, and its sectors that are here.
+    /// The page in a slot, and which of its sectors are here.
     pub(crate) fn slot_content(&self, slot: u32) -> (u32, u64) {
         let Entry { page, sectors, .. } = self.entries[slot as usize];
         (page, sectors)
     }
 
-    /// A page for which room was reserved comes in; returns its slot.
+    /// Stores a page for which room was reserved; returns its slot.
     #[inline]
     pub(crate) fn put(&mut self, page: u32, sectors: u64, size: u32) -> u32 {
         self.reserved -= 1;
@@ -150,7 +151,7 @@ impl WriteBuffer {
         slot
     }
 
-    /// Newer sectors join older ones; what does not compress among them sets the size.
+    /// Merges newer sectors into a page. The less compressible data decides its size.
     fn merge(&mut self, slot: u32, sectors: u64, size: u32) {
         let all_sectors = self.all_sectors;
         let entry = &mut self.entries[slot as usize];
@@ -177,7 +178,7 @@ impl WriteBuffer {
         self.awaited.iter().any(|(awaited, _)| *awaited == slot)
     }
 
-    /// The oldest incomplete page, if it is time to complete one: its slot and page.
+    /// Slot and page of the oldest incomplete page, if it is time to complete one.
     pub(crate) fn take_partial(&mut self, hurry: bool) -> Option<(u32, u32)> {
         let is_awaited = self.partial.front().is_some_and(|slot| self.is_awaited(*slot));
         let is_urgent = hurry || is_awaited || !self.flushes.is_empty();
@@ -190,7 +191,7 @@ impl WriteBuffer {
         Some((slot, entry.page))
     }
 
-    /// The missing part of a page has been read, or nothing was missing.
+    /// Marks a page as complete.
     pub(crate) fn complete(&mut self, slot: u32) {
         match self.entries[slot as usize].stage {
             Stage::Filling => {
@@ -202,13 +203,13 @@ impl WriteBuffer {
         }
     }
 
-    /// The longest complete page.
+    /// The page that has been complete for longest.
     pub(crate) fn first_ready(&self) -> Option<u32> {
         self.ready.front().map(|slot| self.entries[*slot as usize].page)
     }
 
-    /// Whether a unit of a size can be programmed: enough complete pages, a write behind them that may not share their
-    /// unit, one that a write waits for, or any at all under a flush.
+    /// Whether a unit is due: with enough complete pages, before a write that may not share the unit, for a
+    /// page that a write awaits, or during a flush.
     pub(crate) fn has_unit(&self, size: u32) -> bool {
         if self.ready.front().is_some_and(|slot| !self.flushes.is_empty() || self.is_awaited(*slot)) {
             return true;
@@ -219,8 +220,8 @@ impl WriteBuffer {
         }
     }
 
-    /// Takes the longest complete pages as a unit to program, as long as those before have less than this size and the
-    /// writes that they belong to may share it.
+    /// Takes the oldest complete pages as a unit, as long as those before have less than this size and their
+    /// writes may share it.
     pub(crate) fn take_unit(&mut self, size: u32, unit: &mut Vec<u32>) {
         let pages_max = self.writes_per_unit.map(|writes_max| self.next_unit(size, writes_max).pages);
         let mut taken = 0;
@@ -236,7 +237,7 @@ impl WriteBuffer {
         self.ready_size -= taken;
     }
 
-    /// What the next unit of a size takes of what is complete.
+    /// The complete pages that the next unit takes.
     fn next_unit(&self, size: u32, writes_max: u8) -> NextUnit {
         let (mut taken, mut writes, mut pages, mut before) = (0, 0, 0, None);
         for slot in &self.ready {
@@ -259,7 +260,7 @@ impl WriteBuffer {
         (page, size)
     }
 
-    /// A page is in the flash, or no longer wanted.
+    /// Removes a page that was programmed or trimmed.
     pub(crate) fn release(&mut self, slot: u32) {
         let Entry { page, sequence, .. } = self.entries[slot as usize];
         self.entries[slot as usize].stage = Stage::Free;
@@ -278,7 +279,7 @@ impl WriteBuffer {
         }
     }
 
-    /// Forgets a page that still waits.
+    /// Drops a page that still waits.
     pub(crate) fn discard(&mut self, page: u32) {
         let Some(&slot) = self.slots.get(&page) else { return };
         match self.entries[slot as usize].stage {
@@ -297,14 +298,14 @@ impl WriteBuffer {
         self.release(slot);
     }
 
-    /// Asks for everything that is here now to be programmed.
+    /// Requests programming of all pages that are here now.
     pub(crate) fn flush(&mut self, tag: u32) {
         let remaining = self.entries.len() - self.free.len();
         self.flushes.push_back(Flush { tag, sequence: self.sequence, remaining });
     }
 
-    /// Asks for what is here of these pages, which a write has just brought, to be programmed before all else. What
-    /// fills the same unit is programmed with it.
+    /// Requests programming of a write's pages before all others. Pages that fill up the same unit are
+    /// programmed with them.
     pub(crate) fn force(&mut self, tag: u32, pages: Range<u32>) {
         let before = self.awaited.len();
         for page in pages.rev() {
@@ -323,7 +324,7 @@ impl WriteBuffer {
         }
     }
 
-    /// The flushes and writes that will never be fulfilled.
+    /// Drops all flushes and writes that will never complete, and returns their tags.
     pub(crate) fn give_up_flushes(&mut self) -> Vec<u32> {
         let mut tags: Vec<u32> = self.awaited.drain(..).map(|(_, tag)| tag).collect();
         tags.extend(self.flushes.drain(..).map(|flush| flush.tag));
@@ -332,7 +333,7 @@ impl WriteBuffer {
         tags
     }
 
-    /// The next flush or write that has been fulfilled.
+    /// The next flush or write that is complete.
     pub(crate) fn pop_flushed(&mut self) -> Option<u32> {
         let flush = self.flushes.pop_front_if(|flush| flush.remaining == 0).map(|flush| flush.tag);
         flush.or_else(|| self.durable.pop())
@@ -396,7 +397,8 @@ mod tests {
         assert!(!buffer.holds(7));
     }
 
-    /// Puts complete pages into a buffer that keeps writes apart, and says which of them the next unit of four takes.
+    /// Puts complete pages into a buffer that limits sharing; returns whether the next unit of four is due,
+    /// and its pages.
     fn next_unit_of(pages: &[u32], writes_per_unit: Option<u8>) -> (bool, Vec<u32>) {
         let mut buffer = WriteBuffer::new(8, 8, writes_per_unit);
         pages.iter().for_each(|page| put(&mut buffer, *page, 0xff));
@@ -486,16 +488,16 @@ mod tests {
         assert!(!buffer.has_unit(8), "nobody waits for the other pages");
         first.iter().for_each(|slot| buffer.release(*slot));
         assert_eq!(buffer.pop_flushed(), None);
-        // A newer copy of a page on its way is another write's.
+        // A newer copy of a page being programmed belongs to another write.
         buffer.complete(filling);
         let last = take(&mut buffer, 1);
         put(&mut buffer, 9, 0xff);
         buffer.release(last[0]);
         assert_eq!((buffer.pop_flushed(), buffer.has_unit(8)), (Some(1), false));
-        // What is not here any more is in the flash.
+        // A page that is no longer here is in flash.
         buffer.force(2, 20..24);
         assert_eq!(buffer.pop_flushed(), Some(2));
-        // Two writes wait for one page, and neither is told twice that it will never be there.
+        // Two writes await the same page, and each is told only once that the page will never be programmed.
         buffer.force(3, 0..2);
         buffer.force(4, 1..2);
         assert_eq!((buffer.give_up_flushes(), buffer.give_up_flushes()), (vec![3, 4], vec![]));

@@ -1,12 +1,11 @@
-//! Hard disks, plain and shingled, and network volumes that are drawn.
+//! Generates hard disks, conventional and shingled, and network volumes.
 
 use super::parts::{Dice, File, Link, SATA, SATA_EARLY};
 use crate::wording::NETWORK_VOLUME;
 
-/// A class of disks.
+/// A class of disks, with ranges for its parameters.
 struct Class {
     rpm: u64,
-    /// From and to.
     average_seek_ms: (f64, f64),
     outer_mb_per_s: (f64, f64),
     heads: (u64, u64),
@@ -20,7 +19,7 @@ const CLASSES: [Class; 5] = [
     Class { rpm: 15_000, average_seek_ms: (3.2, 3.8), outer_mb_per_s: (100.0, 220.0), heads: (2, 8) },
 ];
 
-/// The file of such a disk, and its state.
+/// The file of a generated disk, and its state.
 pub(super) fn draw_disk(dice: &mut Dice, seed: u64, is_shingled: bool) -> (String, String) {
     let class = &CLASSES[dice.integer(0..=if is_shingled { 2 } else { 4 }) as usize];
     let heads = dice.integer(class.heads.0..=class.heads.1);
@@ -60,7 +59,7 @@ fn write_mechanics(dice: &mut Dice, file: &mut File, class: &Class, heads: u64, 
     let average = dice.steps(1e6 * low, 1e6 * high, 10_000);
     let track = dice.steps(3e5, 1.2e6, 10_000);
     let full = (average as f64 * (1.75 + 0.01 * dice.integer(0..=50) as f64)) as u64;
-    // The head settles more exactly before it writes.
+    // The head settles longer before a write.
     let settle = dice.steps(2e5, 8e5, 10_000);
     file.table("mechanics");
     file.value("rotations_per_minute", class.rpm);
@@ -79,7 +78,7 @@ fn write_mechanics(dice: &mut Dice, file: &mut File, class: &Class, heads: u64, 
 fn write_cache(dice: &mut Dice, file: &mut File, band: Option<u64>) {
     let segment = dice.steps(2e5, 1.5e6, 65_536);
     let writes = match band {
-        // One band to fill while another is written.
+        // Room for one band to fill while another is written.
         Some(band) => dice.steps(2.1 * band as f64, 4.0 * band as f64, 65_536),
         None if dice.chance(0.12) => 0,
         None => dice.steps(1.5e6, 60e6, 65_536),
@@ -93,7 +92,7 @@ fn write_cache(dice: &mut Dice, file: &mut File, band: Option<u64>) {
     file.value("write_cache_extents", dice.integer(24..=96));
 }
 
-/// The file of such a volume, and its state.
+/// The file of a generated volume, and its state.
 pub(super) fn draw_volume(dice: &mut Dice, seed: u64) -> (String, String) {
     let capacity_bytes = dice.steps(8e9, 500e9, 1 << 30);
     let mut file = File::new("volume", seed, NETWORK_VOLUME, capacity_bytes, 512);

@@ -1,4 +1,4 @@
-//! Drives that are drawn with flash: page maps, plain, behind a pseudo-SLC cache, or compressing; block maps, BAST and FAST.
+//! Generates flash drives with each family of FTL.
 
 use super::Family;
 use super::parts::{
@@ -12,13 +12,14 @@ impl Family {
     }
 }
 
-/// Spare blocks of each die beyond its reserve, at least: fewer would make theory wrong that counts pages, not blocks.
+/// Fewest spare blocks per die beyond its reserve. With fewer, theory that counts pages instead of blocks is
+/// inaccurate.
 const SPARE_BLOCKS_MIN: u64 = 20;
-/// Erase blocks of a die that are open at the same time.
+/// Erase blocks of a die that are open at a time.
 const OPEN_BLOCKS: u64 = 2;
-/// Pages of the map that the host can address, at most: such a drive is filled in about a second.
+/// The most mapping units that the host can address: filling that many takes about a second.
 const PAGES_MAX: u64 = 500_000;
-/// A drive whose flash programs no faster than this share of what its link moves shows its buffer to whoever writes.
+/// The write buffer only shows from outside if flash programs at most at this share of the link's rate.
 const FLASH_OVER_LINK_MAX: f64 = 0.75;
 
 struct Shape {
@@ -40,7 +41,7 @@ struct Slc {
     program_ns: u64,
 }
 
-/// The file of such a drive, and its state.
+/// The file of a drive with a page map, and its state.
 pub(super) fn draw_page_map(dice: &mut Dice, seed: u64, family: Family) -> (String, String) {
     let shape = loop {
         if let Some(shape) = draw_shape(dice, family) {
@@ -51,13 +52,13 @@ pub(super) fn draw_page_map(dice: &mut Dice, seed: u64, family: Family) -> (Stri
     let granules = dice.one_of(&[16, 32, 64]);
     let granules_min = 1 + granules * dice.integer(5..=15) / 100;
     let unit_bytes = match family {
-        // Compressed pages fill a unit in larger numbers.
+        // A unit holds more pages when they are compressed.
         Family::Compressing => chips.unit_bytes() * granules.div_ceil(granules_min),
         _ => chips.unit_bytes(),
     };
-    // Some drives have memory to spare.
+    // Some drives have plenty of memory.
     let most = if dice.chance(0.15) { capacity_bytes / 64 } else { chips.stripe_of_blocks_bytes() / 3 };
-    // A cache is much larger than the buffer before it.
+    // An SLC cache is much larger than the buffer in front of it.
     let most = most.min(shape.slc.map_or(u64::MAX, |slc| slc.bytes_least(&chips, capacity_bytes) / 12));
     let buffer_bytes = draw_buffer(dice, &chips, page_bytes, unit_bytes, most);
     let firmware = Firmware::draw(dice, &link, buffer_bytes);
@@ -70,7 +71,7 @@ pub(super) fn draw_page_map(dice: &mut Dice, seed: u64, family: Family) -> (Stri
     file.word("family", if family == Family::Compressing { "compressing" } else { "page" });
     file.value("page_bytes", page_bytes);
     file.value("free_blocks_min_per_die", shape.free_blocks_min);
-    // Some drives collect ahead in idle time, up to a share of their spare.
+    // Some drives garbage-collect ahead in idle time, up to a share of their spare.
     let ahead = shape.free_blocks_min + shape.spare_blocks * dice.integer(25..=60) / 100;
     file.value("idle_free_blocks_per_die", if dice.chance(0.6) { ahead } else { 0 });
     if family == Family::Compressing {
@@ -111,7 +112,7 @@ fn write_policies(dice: &mut Dice, file: &mut File, family: Family) {
     file.word("erased_blocks", dice.one_of(&["fifo", "least-worn"]));
 }
 
-/// Chips, link and sizes that go together, if these do.
+/// Draws chips, link and sizes; `None` if they do not fit together.
 fn draw_shape(dice: &mut Dice, family: Family) -> Option<Shape> {
     let technology = match family {
         Family::PageMap => dice.one_of(&PAGE_MAP_TECHNOLOGIES),
@@ -121,7 +122,7 @@ fn draw_shape(dice: &mut Dice, family: Family) -> Option<Shape> {
     let link = technology.draw_link(dice);
     let over_provisioning = dice.log(0.05, 0.40);
     let board = draw_board(dice, (if link.has_long_queues() { 4.0 } else { 2.0 }, 65.0));
-    // Large erase blocks and a small share of spare seldom go together on a small drive.
+    // Large erase blocks and little spare seldom fit on a small drive, so try often.
     (0..400).find_map(|_| {
         let chips = Chips::draw(dice, technology, board);
         draw_sizes(dice, family, chips, link, over_provisioning)
@@ -155,7 +156,7 @@ fn draw_sizes(
     if family.has_slc_cache() {
         chips.programs_max = chips.dies();
     }
-    // Blocks of each die that hold so many bytes of data, parity aside.
+    // Blocks per die for this much data and its parity.
     let data = |bytes: f64| {
         let parity = if parity_stripe_units == 0 { 0.0 } else { 1.0 / parity_stripe_units as f64 };
         bytes / (chips.stripe_of_blocks_bytes() as f64 * (1.0 - parity))
@@ -212,7 +213,7 @@ impl Slc {
         }
     }
 
-    /// What it holds on an empty drive at least.
+    /// Its least capacity on an empty drive.
     fn bytes_least(&self, chips: &Chips, capacity_bytes: u64) -> u64 {
         let bits = chips.technology.bits;
         let always = self.static_blocks * (chips.pages_per_block / bits) * chips.row_bytes() * chips.dies();
@@ -243,10 +244,10 @@ impl Slc {
     }
 }
 
-/// Clusters that hold the host's data: fewer make no drive, more take long to fill.
+/// Fewer clusters are no realistic drive; more take long to fill.
 const CLUSTERS: std::ops::RangeInclusive<u64> = 120..=6000;
 
-/// The file of such a drive, and its state.
+/// The file of a drive with a block map, BAST or FAST, and its state.
 pub(super) fn draw_clusters(dice: &mut Dice, seed: u64, family: Family) -> (String, String) {
     let technology = dice.one_of(&[SLC, MLC]);
     let link = match dice.integer(0..=2) {
@@ -267,7 +268,7 @@ pub(super) fn draw_clusters(dice: &mut Dice, seed: u64, family: Family) -> (Stri
         _ => dice.integer(2..=24),
     };
     chips.blocks_per_plane = clusters + logs + 2 + clusters * dice.integer(1..=6) / 100;
-    // A power-of-two count of clusters would be a coincidence.
+    // Real drives rarely have a power of two of clusters.
     let capacity_bytes = clusters * chips.stripe_of_blocks_bytes() - dice.integer(0..=5) * page_bytes;
     let buffer_bytes = draw_buffer(dice, &chips, page_bytes, page_bytes, chips.stripe_of_blocks_bytes() / 4);
     let firmware = Firmware::draw(dice, &link, buffer_bytes);
@@ -300,11 +301,11 @@ pub(super) fn draw_clusters(dice: &mut Dice, seed: u64, family: Family) -> (Stri
     (file.finish(), past.state)
 }
 
-/// Chips of which all are read and programmed as one page of the map, and how many clusters they hold, if that goes
-/// together.
+/// Chips whose planes always work together as one page, and the number of clusters they hold; `None` if they
+/// do not fit.
 fn draw_chips(dice: &mut Dice, chips: Chips, link: &Link) -> Option<(Chips, u64)> {
     let chips = Chips { planes: dice.one_of(&[1, 1, 2]), pages_per_program: 1, ..chips };
-    // Planes that are always used together are one page.
+    // All planes together form one page.
     let page_bytes = chips.page_bytes * chips.planes;
     let spare = chips.page_spare_bytes * chips.planes;
     let chips = Chips { page_bytes, page_spare_bytes: spare, planes: 1, ..chips };

@@ -1,5 +1,5 @@
-//! What drives that are drawn are made of: the dice, the file that is written, links, chips of the kinds that were built from 2006
-//! to 2024 (smaller than they were), and firmware.
+//! Parts of generated drives: random numbers, the file being written, links, chips of 2006 to 2024 (smaller
+//! than real ones), and firmware.
 
 use std::fmt::{Display, Write as _};
 use std::ops::RangeInclusive;
@@ -9,7 +9,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::wording;
 
-/// The choices of one drive, in order.
+/// The random choices of one drive, in order.
 pub(super) struct Dice(Xoshiro256PlusPlus);
 
 impl Dice {
@@ -17,40 +17,40 @@ impl Dice {
         Self(Xoshiro256PlusPlus::seed_from_u64(seed))
     }
 
-    /// One of these, each equally often.
+    /// One of `choices`, each equally likely.
     pub(super) fn one_of<T: Copy>(&mut self, choices: &[T]) -> T {
         choices[self.0.random_range(0..choices.len())]
     }
 
-    /// A whole number of a range, each equally often.
+    /// A whole number in `range`, uniform.
     pub(super) fn integer(&mut self, range: RangeInclusive<u64>) -> u64 {
         self.0.random_range(range)
     }
 
-    /// A number between two, each tenfold equally often.
+    /// A number in a range, log-uniform.
     pub(super) fn log(&mut self, low: f64, high: f64) -> f64 {
         low * (high / low).powf(self.0.random::<f64>())
     }
 
-    /// As [`log`](Self::log), in whole steps of `step`, one at least.
+    /// Like [`log`](Self::log), in whole steps of `step`, at least one.
     pub(super) fn steps(&mut self, low: f64, high: f64, step: u64) -> u64 {
         (self.log(low, high) / step as f64).round().max(1.0) as u64 * step
     }
 
-    /// Whether something is so that is with this probability.
+    /// True with this probability.
     pub(super) fn chance(&mut self, probability: f64) -> bool {
         self.0.random::<f64>() < probability
     }
 }
 
-/// What every value of such a file names as its source.
+/// The source of every value in a generated file.
 const SOURCE: &str = "drawn at random";
 
-/// A file that is being written.
+/// A drive's file being written.
 pub(super) struct File(String);
 
 impl File {
-    /// A file of a kind of drive, with its identity.
+    /// Begins a file with the drive's identity.
     pub(super) fn new(
         kind: &str,
         seed: u64,
@@ -73,36 +73,36 @@ impl File {
         let _ = writeln!(self.0, "\n[{name}]");
     }
 
-    /// A number or a truth.
+    /// Writes a number or boolean.
     pub(super) fn value(&mut self, key: &str, value: impl Display) {
         let _ = writeln!(self.0, "{key} = {{ value = {value}, source = \"{SOURCE}\" }}");
     }
 
-    /// A word.
+    /// Writes a word.
     pub(super) fn word(&mut self, key: &str, word: &str) {
         self.value(key, format_args!("\"{word}\""));
     }
 
-    /// The text.
+    /// Returns the text.
     pub(super) fn finish(self) -> String {
         self.0
     }
 }
 
-/// A link as it is drawn.
+/// A link of a generated drive.
 #[derive(Clone, Copy)]
 pub(super) struct Link {
     pub(super) name: &'static str,
-    /// As catalog files name it.
+    /// Its name in catalog files.
     standard: &'static str,
     pub(super) bytes_per_s: u64,
     duplex: bool,
     pub(super) command_slots: u64,
-    /// Firmware time of a command behind such a link, in nanoseconds, from and to.
+    /// Range of the firmware time per command behind such a link, in nanoseconds.
     command_ns: (f64, f64),
 }
 
-/// USB 2.0 and 3.0, mass storage: one command at a time.
+/// USB 2.0 and 3.0 mass storage: one command at a time.
 pub(super) const USB: [Link; 2] = [
     Link::new("USB 2.0", "usb2", 33, false, 1, (200.0, 600.0)),
     Link::new("USB 3.0", "usb3.0-bot", 380, true, 1, (40.0, 150.0)),
@@ -120,7 +120,7 @@ pub(super) const SATA: [Link; 2] = [SATA_EARLY[1], SATA_LATE[0]];
 /// SATA of 6 Gb/s.
 pub(super) const SATA_LATE: [Link; 1] = [Link::new("SATA 6 Gb/s", "sata6g", 550, false, 32, (7.0, 25.0))];
 
-/// What drives with flash in three dimensions have: SATA, USB with queues (UASP), PCIe of two generations under NVMe.
+/// Links of drives with 3D flash: SATA, USB with queues (UASP), and NVMe on two generations of PCIe.
 pub(super) const MODERN_LINKS: [Link; 5] = [
     SATA_LATE[0],
     Link::new("USB 3.1, UASP", "usb3.1", 900, true, 32, (15.0, 40.0)),
@@ -142,7 +142,7 @@ impl Link {
         Self { name, standard, bytes_per_s: mb_per_s * 1_000_000, duplex, command_slots, command_ns }
     }
 
-    /// One of these, as fast as boards and chips make it.
+    /// One of `links`, at 0.9 to 1.03 times its nominal rate, as real boards vary.
     pub(super) fn draw(dice: &mut Dice, links: &[Self]) -> Self {
         let link = dice.one_of(links);
         let nominal = link.bytes_per_s as f64;
@@ -169,21 +169,21 @@ impl Link {
     }
 }
 
-/// A kind of flash, with ranges that data sheets and conference papers of its years show.
+/// A kind of flash, with ranges from data sheets and conference papers of its years.
 #[derive(Clone, Copy)]
 pub(super) struct Technology {
     pub(super) name: &'static str,
-    /// Bits in a cell.
+    /// Bits per cell.
     pub(super) bits: u64,
     page_kib: &'static [u64],
     pages_per_block: &'static [u64],
-    /// Pages that one program writes on each plane.
+    /// Pages per plane that one program operation writes.
     pages_per_program: u64,
     read_us: (f64, f64),
     program_us: (f64, f64),
     erase_us: (f64, f64),
     channel_mb_per_s: (f64, f64),
-    /// What was put before it.
+    /// Links of drives with such flash.
     links: &'static [Link],
 }
 
@@ -252,9 +252,9 @@ const QLC_3D: Technology = Technology {
     links: &MODERN_LINKS,
 };
 
-/// Kinds of flash that a page map was put over.
+/// Kinds of flash that page maps were used with.
 pub(super) const PAGE_MAP_TECHNOLOGIES: [Technology; 5] = [SLC, MLC, TLC, TLC_3D, QLC_3D];
-/// Those of which a part was used with one bit a cell.
+/// Kinds of flash that had a pseudo-SLC cache.
 pub(super) const WITH_SLC_CACHE: [Technology; 3] = [TLC, TLC_3D, QLC_3D];
 
 impl Technology {
@@ -264,7 +264,7 @@ impl Technology {
     }
 }
 
-/// The chips of one drive in the terms of their data sheets; how many blocks they have, the map decides.
+/// The chips of one drive, in data sheet terms. The FTL decides `blocks_per_plane`.
 #[derive(Clone, Copy)]
 pub(super) struct Chips {
     pub(super) technology: Technology,
@@ -284,7 +284,7 @@ pub(super) struct Chips {
     pub(super) programs_max: u64,
 }
 
-/// Channels, and dies on each: few, or many.
+/// Number of channels, and of dies on each.
 pub(super) fn draw_board(dice: &mut Dice, dies: (f64, f64)) -> (u64, u64) {
     let dies = dice.log(dies.0, dies.1);
     let channels = dice.one_of(&[1, 2, 3, 4, 4, 5, 8, 8, 10]).min(dies.round() as u64).max(1);
@@ -292,7 +292,7 @@ pub(super) fn draw_board(dice: &mut Dice, dies: (f64, f64)) -> (u64, u64) {
 }
 
 impl Chips {
-    /// Chips of a technology on a board with so many channels and dies on each.
+    /// Chips of a technology on a board, which is the number of channels and of dies on each.
     pub(super) fn draw(dice: &mut Dice, technology: Technology, board: (u64, u64)) -> Self {
         let (channels, dies_per_channel) = board;
         let dies_per_gang = if dies_per_channel % 2 == 0 && dice.chance(0.1) { 2 } else { 1 };
@@ -317,37 +317,37 @@ impl Chips {
                 let (low, high) = technology.channel_mb_per_s;
                 dice.steps(1e6 * low, 1e6 * high, 1_000_000)
             },
-            // Power and firmware limit some drives.
+            // Power or firmware limits some drives.
             programs_max: if dies >= 4 && dice.chance(0.15) { dies * 3 / 4 } else { dies },
         }
     }
 
-    /// Dies, a gang counting as one.
+    /// Dies, where a gang counts as one.
     pub(super) fn dies(&self) -> u64 {
         self.channels * self.dies_per_channel / self.dies_per_gang
     }
 
-    /// Bytes of one array read.
+    /// Bytes per array read.
     pub(super) fn row_bytes(&self) -> u64 {
         self.page_bytes * self.planes * self.dies_per_gang
     }
 
-    /// Bytes of one program.
+    /// Bytes per program operation.
     pub(super) fn unit_bytes(&self) -> u64 {
         self.row_bytes() * self.pages_per_program
     }
 
-    /// Bytes of an erase block.
+    /// Bytes per erase block.
     pub(super) fn block_bytes(&self) -> u64 {
         self.row_bytes() * self.pages_per_block
     }
 
-    /// Bytes of flash that are erased as all dies come to the end of a block.
+    /// Bytes of one erase block on every die.
     pub(super) fn stripe_of_blocks_bytes(&self) -> u64 {
         self.block_bytes() * self.dies()
     }
 
-    /// Bytes a second that all of it can be programmed at, in units of so many bytes in so long.
+    /// Program throughput of `dies` dies, with units of `unit_bytes` that take `program_ns` each.
     pub(super) fn programs_bytes_per_s(&self, unit_bytes: u64, program_ns: u64, dies: u64) -> f64 {
         let wire = unit_bytes as f64 * (1.0 + self.page_spare_bytes as f64 / self.page_bytes as f64)
             / self.dies_per_gang as f64;
@@ -375,7 +375,7 @@ impl Chips {
     }
 }
 
-/// The table `[firmware]` and what goes with it.
+/// The table `[firmware]`, and a TRIM fault.
 #[derive(Clone, Copy)]
 pub(super) struct Firmware {
     read_command_ns: u64,
@@ -383,12 +383,12 @@ pub(super) struct Firmware {
     pub(super) buffer_bytes: u64,
     idle_after_ns: u64,
     trim: &'static str,
-    /// A bridge answers TRIM and drops it.
+    /// Whether a bridge acknowledges TRIM and drops it.
     drops_trim: bool,
 }
 
 impl Firmware {
-    /// Firmware behind a link, with a buffer of so many bytes.
+    /// Draws firmware behind a link, with a write buffer of `buffer_bytes`.
     pub(super) fn draw(dice: &mut Dice, link: &Link, buffer_bytes: u64) -> Self {
         let trim = dice.one_of(&["immediate", "immediate", "immediate", "lazy", "lazy", "ignored"]);
         Self {
@@ -416,8 +416,8 @@ impl Firmware {
     }
 }
 
-/// A buffer of 64 KiB to 64 MiB in whole pages of the map, that holds at least two units, and mostly one for each die; but
-/// never so large that what the dies do at the end of their blocks is lost in it.
+/// Draws a write buffer of 64 KiB to 64 MiB in whole mapping units. It holds two program units at least, and
+/// mostly one per die. Its upper bound keeps it from hiding what the dies do at the end of their blocks.
 pub(super) fn draw_buffer(
     dice: &mut Dice,
     chips: &Chips,
@@ -430,21 +430,21 @@ pub(super) fn draw_buffer(
     let most = most.clamp(2 * unit_bytes, 64 << 20);
     let low = least.min(most).max(65_536);
     let bytes = dice.log(low as f64, most.max(low + low / 2) as f64) as u64;
-    // A number that is no power of two says more about who measures it.
+    // A size that is no power of two is a better test of a measurement.
     bytes.next_multiple_of(page_bytes).max(2 * unit_bytes)
 }
 
-/// How data of this drive gets old, if it does, and what it has been through.
+/// How a generated drive's data ages, if it does, and how the drive was used.
 pub(super) struct GeneratedTreatment {
-    /// Onset in seconds, retries a tenfold age, retries at most.
+    /// Onset in seconds, retries per tenfold age, and the most retries.
     aging: Option<(u64, u64, u64)>,
-    /// As after the question mark of a target.
+    /// Its state, as written after a target's question mark.
     pub(super) state: String,
     overwritten_share: f64,
 }
 
 impl GeneratedTreatment {
-    /// Overwritten for a share of what it holds, at most so much.
+    /// Draws a history; `overwritten_share` is the range for the share that was overwritten.
     pub(super) fn draw(dice: &mut Dice, chips: &Chips, overwritten_share: (f64, f64)) -> Self {
         const DAY_S: u64 = 86_400;
         let ages = chips.technology.bits > 1;

@@ -1,4 +1,4 @@
-//! A hard disk as its file describes it.
+//! Reads the file of a hard disk.
 
 use likenew_core::units::Nanos;
 

@@ -1,4 +1,4 @@
-//! The faults of a drive as its file describes them.
+//! Reads the faults in a drive's file.
 
 use std::ops::Range;
 
@@ -13,10 +13,10 @@ use crate::faults::{
 };
 use crate::wording::Domain;
 
-/// The range of a span in a file that is much longer than an I/O.
+/// Range of a time span in a file that may exceed an I/O by far.
 const SPAN: std::ops::RangeInclusive<u64> = 1..=100 * 86_400 * SECOND_NS;
 
-/// Reads the table `[faults]`, every key of which may be absent.
+/// Reads the table `[faults]`, whose keys are all optional.
 pub(super) fn read(section: &mut Section<'_>, identity: &Identity) -> Result<DriveFaults, SimError> {
     let real_capacity_bytes = section.integer_or_none("real_capacity_bytes", 1 << 20..=1 << 44)?;
     if let Some(real) = real_capacity_bytes {

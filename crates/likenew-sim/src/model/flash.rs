@@ -1,4 +1,4 @@
-//! A flash drive as its file describes it: chips, firmware, translation layer, and what only some drives have.
+//! Reads the file of a flash drive: chips, firmware, FTL, and optional parts.
 
 use likenew_core::units::Nanos;
 
@@ -19,12 +19,12 @@ use crate::timeline::times;
 use crate::wording;
 use crate::wording::{Domain, LogBlocks};
 
-/// Flash pages of the map that are supported: with more, the maps alone would take 8 GiB of memory.
+/// The most flash pages supported. With more, the mapping tables alone would take 8 GiB of memory.
 const FLASH_PAGES_MAX: u64 = 1 << 30;
-/// Sectors of a page of the map that are supported: the write buffer knows those of a page by a mask of 64 bits.
+/// The most sectors per mapping unit: the write buffer has a mask of 64 bits for them.
 const PAGE_SECTORS_MAX: u32 = 64;
 
-/// Reads the table `[firmware]`; the bytes of the write buffer stand beside its parameters.
+/// Reads the table `[firmware]`; returns the write buffer's size separately.
 fn read_firmware(section: &mut Section<'_>) -> Result<(FirmwareParameters, u64), SimError> {
     let read_command = span(section, "read_command_ns")?;
     let write_command = span(section, "write_command_ns")?;
@@ -42,11 +42,11 @@ fn read_firmware(section: &mut Section<'_>) -> Result<(FirmwareParameters, u64),
     Ok((firmware, buffer_bytes))
 }
 
-/// The chips in the terms of their data sheets.
+/// The chips in data sheet terms.
 struct Chips {
     channels: u32,
     dies_per_channel: u32,
-    /// Dies that share their control lines and have data lines of their own, so that they work as one.
+    /// Dies that share control lines, have their own data lines and so work as one.
     dies_per_gang: u32,
     planes: u32,
     blocks_per_plane: u32,
@@ -91,7 +91,7 @@ fn read_chips(section: &mut Section<'_>) -> Result<Chips, SimError> {
 }
 
 impl Chips {
-    /// Dies as the mechanism knows them: a gang is one.
+    /// Number of dies, where a gang counts as one.
     fn dies(&self) -> u32 {
         self.channels * self.gangs_per_channel()
     }
@@ -100,13 +100,12 @@ impl Chips {
         self.dies_per_channel / self.dies_per_gang
     }
 
-    /// Bytes that one array read of a die or gang delivers.
+    /// Bytes per array read of a die or gang.
     fn row_bytes(&self) -> u32 {
         self.page_bytes * self.planes * self.dies_per_gang
     }
 
-    /// The time to move this much of the host's data over a channel, the spare bytes with it. The dies of a gang
-    /// move at the same time.
+    /// Time to transfer user data over a channel, with its spare bytes. Dies of a gang transfer in parallel.
     fn transfer(&self, bytes: u32) -> Nanos {
         let wire_bytes = u64::from(bytes) * u64::from(self.page_bytes + self.page_spare_bytes)
             / u64::from(self.page_bytes)
@@ -143,7 +142,7 @@ pub(super) fn read(
     Ok(model)
 }
 
-/// Brings the terms of the data sheets into those of the mechanism, whose pages are units of the map.
+/// Converts data sheet terms into those of the simulator, whose pages are mapping units.
 fn build_flash(
     identity: &Identity,
     link: LinkParameters,
@@ -155,7 +154,7 @@ fn build_flash(
     let page = map.page_bytes;
     check_sizes(identity, page, chips)?;
     let row_pages = (chips.row_bytes() / page).max(1);
-    // A mapping unit larger than a row takes several of them.
+    // A mapping unit larger than a row spans several.
     let rows_per_page = page.div_ceil(chips.row_bytes());
     let block_pages = u64::from(chips.pages_per_block / rows_per_page) * u64::from(row_pages);
     let dies = chips.dies();
@@ -196,7 +195,7 @@ fn build_flash(
     Ok(FlashModel { parameters, flash, layer, physical_bytes: pages * u64::from(page), overwritten_share })
 }
 
-/// The chips as the mechanism knows them, for mapping units of so many bytes.
+/// The chips in the simulator's terms, for mapping units of `page` bytes.
 fn nand_parameters(page: u32, copy: Nanos, chips: &Chips, page_size: u32) -> NandParameters {
     let rows_per_page = page.div_ceil(chips.row_bytes());
     let part_bytes = chips.page_bytes;
@@ -222,7 +221,7 @@ fn nand_parameters(page: u32, copy: Nanos, chips: &Chips, page_size: u32) -> Nan
     }
 }
 
-/// A mapping unit is a part of a chip's page, or as many pages as one operation of a die or gang reads.
+/// Checks that a mapping unit is a part of a chip page, or as many pages as one operation of a die or gang reads.
 fn check_sizes(identity: &Identity, page: u32, chips: &Chips) -> Result<(), FileError> {
     let (sector, chip_page, row) = (identity.sector_bytes, chips.page_bytes, chips.row_bytes());
     if !page.is_multiple_of(sector) || page / sector > PAGE_SECTORS_MAX {
@@ -242,23 +241,23 @@ fn check_sizes(identity: &Identity, page: u32, chips: &Chips) -> Result<(), File
     Ok(())
 }
 
-/// Which translation layer a drive has.
+/// The kind of translation layer, with its parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Layer {
     /// Page map: any page may be anywhere.
     Page(PageMapParameters),
-    /// The same, with compressed pages.
+    /// Page map with compression.
     Compressing(CompressingParameters),
-    /// Block map: whole blocks have their place.
+    /// Block map: every page has a fixed offset in a block.
     Block(ClusterParameters),
-    /// BAST: whole blocks have their place, and some of them a log block.
+    /// BAST: a block map with a log block for some clusters.
     Bast(BastParameters),
-    /// FAST: whole blocks have their place, and share log blocks.
+    /// FAST: a block map with shared log blocks.
     Fast(ClusterParameters),
 }
 
 impl Layer {
-    /// The size of a page that is not compressed; see
+    /// Size of a page that is not compressed; see
     /// [`size_max`](crate::flash::translation_layer::TranslationLayer::size_max).
     pub(super) fn size_max(&self) -> u32 {
         match self {
@@ -267,17 +266,17 @@ impl Layer {
         }
     }
 
-    /// Host pages that a program unit takes at most.
+    /// The most host pages in a program unit.
     pub(super) fn unit_pages_max(&self) -> u32 {
         match self {
             Self::Page(page) => page.flash.unit_pages,
-            // They program page by page.
+            // These program one page at a time.
             Self::Block(_) | Self::Bast(_) | Self::Fast(_) => 1,
             Self::Compressing(compressing) => compressing.unit_pages_max(),
         }
     }
 
-    /// How it is laid out, if it maps clusters.
+    /// Its clusters, if it has any.
     pub(crate) fn clusters(&self) -> Option<&ClusterParameters> {
         match self {
             Self::Page(_) | Self::Compressing(_) => None,
@@ -286,7 +285,7 @@ impl Layer {
         }
     }
 
-    /// What is particular to a map of clusters of pages with so many bytes, in words.
+    /// Its cluster layout in words, if it has clusters, for pages of `page_bytes`.
     pub(crate) fn summary(&self, page_bytes: u64) -> Option<String> {
         let clusters = self.clusters()?;
         let (name, logs) = match self {
@@ -298,10 +297,10 @@ impl Layer {
         Some(wording::cluster_map(name, cluster_bytes, clusters.groups(), logs))
     }
 
-    /// The layer over this flash; a stripe of clusters that was not said is as long as a cluster.
+    /// The layer with its geometry. An unspecified stripe is as long as a cluster.
     ///
     /// # Errors
-    /// What does not fit.
+    /// The parameters contradict each other.
     fn over(mut self, flash: FlashGeometry) -> Result<Self, LayoutError> {
         flash.check()?;
         let put = |clusters: &mut ClusterParameters| {
@@ -336,13 +335,13 @@ impl Layer {
     }
 }
 
-/// The table `[map]`.
+/// The contents of the table `[map]`.
 struct Map {
-    /// Bytes of a page of the map.
+    /// Bytes per mapping unit.
     page_bytes: u32,
-    /// Firmware time that a die waits for each page that it copies.
+    /// Firmware time for each page that a die copies.
     copy: Nanos,
-    /// The rest; its flash is not known yet.
+    /// The layer, without its geometry.
     layer: Layer,
 }
 
@@ -352,7 +351,7 @@ fn read_map(section: &mut Section<'_>) -> Result<Map, SimError> {
     let mut copy = Nanos::ZERO;
     let mut clusters = |section: &mut Section<'_>| {
         let clusters = read_clusters(section, page_bytes)?;
-        // The firmware looks after one page of the group at a time.
+        // The firmware handles one page of a group at a time.
         copy = Nanos(span(section, "copy_page_ns")?.0 * u64::from(clusters.cluster_dies));
         Ok(clusters)
     };
@@ -398,7 +397,7 @@ fn read_clusters(section: &mut Section<'_>, page_bytes: u32) -> Result<ClusterPa
     })
 }
 
-/// Reads the policies in the table `[map]`. A key that is absent leaves the policy at its default.
+/// Reads the policies in the table `[map]`. Absent keys mean the default policy.
 fn read_policies(section: &mut Section<'_>) -> Result<Policies, SimError> {
     Ok(Policies {
         collection: read_collection(section)?,
@@ -429,7 +428,7 @@ fn count_or_none(
     Ok(number.map(|number| u32::try_from(number).expect("the range fits 32 bits")))
 }
 
-/// Reads the table `[slc_cache]`: its place, the cache, and the times of its cells.
+/// Reads the table `[slc_cache]`: its position in the file, the cache, and the times of SLC cells.
 fn read_slc_cache<'a>(
     section: &mut Section<'a>,
 ) -> Result<(Site<'a>, SlcCacheParameters, CellTimes), SimError> {

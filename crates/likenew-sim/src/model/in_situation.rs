@@ -1,4 +1,4 @@
-//! Which situations a drive can be in, and what they make of its parameters; flash that was written for a large part of its life.
+//! Which situations a drive can be in, and how they change its parameters, wear of flash included.
 
 use likenew_core::units::Nanos;
 
@@ -9,10 +9,10 @@ use crate::situations::link_standard::Bus;
 use crate::situations::{Situations, granted_cache, with_slow_region, with_stalls};
 
 impl Model {
-    /// Whether the drive can be in these situations.
+    /// Checks that the drive can be in these situations.
     ///
     /// # Errors
-    /// Which not, and what to do.
+    /// A situation does not apply; the error says what to do.
     pub(crate) fn check_situations(&self, situations: &Situations) -> Result<(), SituationError> {
         let model = || self.model.clone();
         let (is_flash, is_disk, is_volume) = match &self.mechanism {
@@ -57,7 +57,7 @@ impl Model {
         Ok(())
     }
 
-    /// The drive in these situations, as far as they change its parameters; layers around it come in addition.
+    /// The model with the parameters that situations change. Situations that are layers are added elsewhere.
     pub(crate) fn in_situations(&self, situations: &Situations) -> Self {
         let mut model = Self { situations: situations.clone(), ..self.clone() };
         if let Some(link) = situations.link {
@@ -85,27 +85,27 @@ impl Model {
     }
 }
 
-// Flash that was written for a large part of its life: more retries before data is read right, slower
-// erasures and programs, less spare.
+// Worn flash: more read retries, slower erases and programs, less spare.
 //
-// That errors grow with wear, so that reads need retries, and that erasures take ever longer, was measured
-// many times (Grupp and others, "Characterizing Flash Memory: Anomalies, Observations, and Applications",
-// MICRO 2009; Park and others, "Reducing Solid-State Drive Latency by Optimizing Read-Retry", ASPLOS 2021).
-// The figures here are assumed.
+// Errors grow with wear, so reads need retries, and erases take ever longer. This was measured many times
+// (Grupp and others, "Characterizing Flash Memory: Anomalies, Observations, and Applications", MICRO 2009;
+// Park and others, "Reducing Solid-State Drive Latency by Optimizing Read-Retry", ASPLOS 2021). The numbers
+// here are assumed.
 
-/// How much longer an erasure takes at the end of the rated life (assumed).
+/// Growth of the erase time over the rated life; 1 doubles it (assumed).
 const ERASE_GROWTH: f64 = 1.0;
-/// How much longer a program takes then, as firmware goes in finer steps (assumed; the cells alone become faster).
+/// Growth of the program time over the rated life, as firmware uses finer steps (assumed; the cells alone
+/// become faster).
 const PROGRAM_GROWTH: f64 = 0.25;
-/// The share of the spare blocks that has failed by then (assumed: drives warn at 10 % left).
+/// Share of the spare blocks that has failed by then (assumed: drives warn at 10 % left).
 const FAILED_SPARE_SHARE: f64 = 0.75;
 
-/// Spare blocks that are left, in whole percent of the original ones, as drives report it.
+/// Remaining spare blocks in whole percent, as drives report them.
 pub(crate) fn spare_percent(share: f64) -> f64 {
     (100.0 * (1.0 - FAILED_SPARE_SHARE * share.min(1.0))).round()
 }
 
-/// The drive after this share of its rated life.
+/// The drive after a share of its rated life.
 pub(crate) fn apply_wear(mut flash: FlashModel, share: f64) -> FlashModel {
     let longer = |span: Nanos, growth: f64| Nanos((span.0 as f64 * (1.0 + growth * share)).round() as u64);
     let nand = &mut flash.parameters.nand;
@@ -117,7 +117,7 @@ pub(crate) fn apply_wear(mut flash: FlashModel, share: f64) -> FlashModel {
     flash
 }
 
-/// Takes failed blocks away from a page map, as many as it can work without. Maps of whole blocks keep theirs.
+/// Removes failed blocks from a page map, as many as it can spare. Block maps keep all.
 fn lose_spare(flash: &mut FlashModel, share: f64) {
     let Layer::Page(page) = flash.layer else { return };
     let held = flash.flash.user_pages.div_ceil(flash.flash.dies).div_ceil(flash.flash.pages_per_block);

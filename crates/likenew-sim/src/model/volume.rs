@@ -1,4 +1,4 @@
-//! A network volume as its file describes it.
+//! Reads the file of a network volume.
 
 use likenew_core::units::Nanos;
 
@@ -65,7 +65,7 @@ fn read_store(section: &mut Section<'_>) -> Result<(LatencyParameters, bool), Si
     let latency = 1..=10 * SECOND_NS;
     let median = Nanos(section.integer("latency_ns_median", latency.clone())?);
     let p99 = Nanos(section.integer("latency_ns_p99", latency)?);
-    // A wider spread would make single I/Os last for years.
+    // With a wider spread, single I/Os could take years.
     if p99 < median || p99.0 / median.0 > 100 {
         let domain = Domain::Times { most: 100, key: "store.latency_ns_median", value: median.0 };
         return section.refuse("latency_ns_p99", p99.0, domain);

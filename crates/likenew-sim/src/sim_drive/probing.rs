@@ -1,6 +1,6 @@
-//! Probes and fixes of a simulated drive: what its layers report, what its own reads and clock show of TRIM, and the host's
-//! commands, which it obeys by its own mechanism and in its own time. No probe asks the model for the answer; whether a range is
-//! trimmed shows in how it reads.
+//! Probes and fixes of a simulated drive: what its layers report, what reads and times show about TRIM, and
+//! commands of the host. The drive executes them with its own mechanism in its own time. No probe asks the
+//! model for the answer.
 
 use likenew_core::counters::Counters;
 use likenew_core::drive::{Drive as _, Lane, LaneRequirements};
@@ -21,7 +21,7 @@ use crate::device::SelfCounts;
 use crate::machine_facts::{StaticFacts, fact, reported};
 use crate::wording;
 
-/// Answers a probe.
+/// Runs a probe.
 pub(super) fn probe(drive: &mut SimDrive, probe: &Probe) -> Result<ProbeResult, TargetError> {
     let unknown = |reason: &str| ProbeResult::Unknown(reason.to_owned());
     Ok(match probe {
@@ -53,7 +53,7 @@ pub(super) fn probe(drive: &mut SimDrive, probe: &Probe) -> Result<ProbeResult, 
     })
 }
 
-/// Writes two halves, trims the second, and reads both.
+/// Writes two halves, trims the second, and reads both back.
 fn read_back(drive: &mut SimDrive, read_back: &ReadBack) -> Result<ReadBackResult, TargetError> {
     let carries_data = drive.geometry().carries_data;
     let mut host = Host::new(drive)?;
@@ -89,10 +89,9 @@ fn read_back(drive: &mut SimDrive, read_back: &ReadBack) -> Result<ReadBackResul
     Ok(result)
 }
 
-// Fixes of a simulated drive: the host's commands, which the drive obeys by its own mechanism and in its own
-// time.
+// Fixes: commands of the host that the drive executes with its own mechanism in its own time.
 
-/// Applies it, as far as that works on such a drive.
+/// Applies a fix, as far as the drive supports it.
 pub(super) fn fix_drive(drive: &mut SimDrive, fix: &Fix) -> Result<ProbeResult, TargetError> {
     let geometry = drive.geometry();
     let free = drive.free.clone();
@@ -124,13 +123,13 @@ fn give_up(drive: &mut SimDrive, offset: u64, bytes: u64) -> Result<ProbeResult,
     }))
 }
 
-/// As long as the chunks of the journalled refresh of a real drive.
+/// Bytes rewritten at a time: the chunk of a refresh on a real drive.
 const PART: u64 = 4 << 20;
-/// After so many of them the drive is flushed, and they are read back.
+/// Parts written before the drive is flushed and they are read back.
 const PARTS_IN_FLIGHT: usize = 2;
 
-/// Reads and writes the same bytes, part by part, in the order of the journalled refresh; its journal lies on another drive.
-/// Nothing further is touched after what failed.
+/// Reads and rewrites data part by part, in the order of a refresh, whose journal would be on another drive.
+/// Stops at the first error.
 fn rewrite(
     drive: &mut SimDrive,
     pieces: &[AddressRange],
@@ -167,15 +166,15 @@ fn rewrite(
     Ok(report)
 }
 
-/// Data of a simulated drive while it is rewritten.
+/// A rewrite in progress.
 struct Rewriting<'a> {
     host: Host<'a>,
-    /// Offset and length of parts that were written and not read back yet.
+    /// Offset and length of parts that were written and not yet read back.
     in_flight: Vec<(u64, u64)>,
     report: FixReport,
 }
 
-/// What is the matter, as a clause without a full stop.
+/// The reason for a failure, as a clause without a full stop.
 type Attempt = Result<(), String>;
 
 impl Rewriting<'_> {
@@ -215,13 +214,13 @@ impl Rewriting<'_> {
     }
 }
 
-/// I/Os of a probe are at most this long, which is what a lane has buffers for.
+/// The most bytes per I/O of a probe, for which the lane has buffers.
 const CHUNK: u64 = 1 << 20;
 
-/// So many of them are in flight at once where a part is longer.
+/// I/Os in flight for parts longer than that.
 const DEPTH: u32 = 4;
 
-/// One I/O after the other, in the drive's time.
+/// A host that sends one I/O or one part at a time, in the drive's time.
 pub(super) struct Host<'a> {
     lane: Lane<'a>,
     carries_data: bool,
@@ -238,7 +237,7 @@ impl<'a> Host<'a> {
         self.lane.now()
     }
 
-    /// The bytes of the next write, or of the last read.
+    /// The bytes for the next write, or from the last read.
     #[cfg(test)]
     pub(super) fn buffer(&mut self) -> &mut [u8] {
         self.lane.buffer(Slot(0))
@@ -248,13 +247,13 @@ impl<'a> Host<'a> {
         self.rest_until(self.now() + span)
     }
 
-    /// Leaves the drive alone until then.
+    /// Leaves the drive idle until a time.
     pub(super) fn rest_until(&mut self, until: Nanos) -> Result<(), TargetError> {
         self.lane.wait(until, &mut Vec::new())
     }
 
-    /// Issues a part of at most [`DEPTH`] times [`CHUNK`] bytes, all of it in flight at once: every byte in the slot of
-    /// its place, so that what was read can be written again. Returns how long that took, or where it failed first.
+    /// Issues a part of at most [`DEPTH`] times [`CHUNK`] bytes, all I/Os at once. Each I/O has a slot by its place,
+    /// so that data from a read can be written again. Returns the time taken, or the first address that failed.
     pub(super) fn issue_part(
         &mut self,
         op: Op,
@@ -284,7 +283,7 @@ impl<'a> Host<'a> {
         Ok(Ok(done.iter().map(|completion| completion.at).max().unwrap_or(sent) - sent))
     }
 
-    /// Whether the drive did it, and how long that took.
+    /// Issues an I/O; returns whether it succeeded, and its time.
     pub(super) fn issue(&mut self, op: Op, offset: u64, length: u64) -> Result<(bool, Nanos), TargetError> {
         let io = Io { slot: Slot(0), op, offset, length: length as u32, data: DataClass::Random, sync: None };
         let sent = self.lane.submit(&[io])?;
@@ -339,19 +338,18 @@ impl<'a> Host<'a> {
         })
     }
 
-    /// Reads one unit.
+    /// Reads one unit; returns its time.
     pub(super) fn probe(&mut self, unit: u64) -> Result<Nanos, TargetError> {
         Ok(self.issue(Op::Read, unit * UNIT as u64, UNIT as u64)?.1)
     }
 }
 
-// Facts of a simulated drive as they are now: what changes while it is open are its counters, its temperature and the age
-// of its data.
+// Facts of a simulated drive at present. While it is open, only its counters, its temperature and the age of
+// its data change.
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// Everything that is known of a drive now. I/O of other programs is watched for a while, in which it is left
-/// alone.
+/// All facts of the drive at present. It is left idle for a while to measure I/O of other programs.
 pub(super) fn current_facts(drive: &mut SimDrive) -> Option<Facts> {
     let StaticFacts { facts, age } = drive.static_facts.as_ref()?;
     let (mut facts, age) = (facts.clone(), *age);
@@ -373,7 +371,7 @@ pub(super) fn current_facts(drive: &mut SimDrive) -> Option<Facts> {
     Some(facts)
 }
 
-/// Puts down what is counted now; `before` is what others had done before they were watched.
+/// Fills in the present counters. `before` is the other programs' I/O before the idle time.
 fn count(facts: &mut Drive, drive: &mut SimDrive, before: &Counters) {
     let (own, health) = (drive.self_counts(), drive.device.device().health());
     let SelfCounts { throttled, neighbor_io, exceeded, media_errors, link_errors, kernel: _ } = own;
@@ -392,13 +390,13 @@ fn count(facts: &mut Drive, drive: &mut SimDrive, before: &Counters) {
         counts.volume_iops_exceeded_us = micros(iops);
         counts.volume_throughput_exceeded_us = micros(throughput);
     }
-    // The kernel's log is the host's own.
+    // The kernel log is the host's own.
     counts.log_link_errors = fact(link_errors);
     let rate = |now: u64, then: u64| fact((now - then) * SECOND_NS / FACTS_WAIT.0);
     facts.others_read_bytes_per_s = rate(neighbor_io.bytes_read, before.bytes_read);
     facts.others_write_bytes_per_s = rate(neighbor_io.bytes_written, before.bytes_written);
     facts.in_flight = fact(0);
-    // What hides a drive's health hides its counters, too.
+    // A layer that hides the drive's health also hides its counters.
     if facts.health.failing.value().is_none() {
         return;
     }
@@ -471,7 +469,7 @@ mod tests {
         assert_eq!(fill(&mut Host::new(&mut drive).unwrap(), Op::Read, 0), [7; 4096]);
     }
 
-    /// The speed of the last eighth of a rewriting, in bytes a second.
+    /// Speed of the last eighth of a rewrite, in bytes per second.
     fn last_speed(report: &FixReport) -> f64 {
         let points = report.write_speeds.points();
         let last = &points[points.len() * 7 / 8..];

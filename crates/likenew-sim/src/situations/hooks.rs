@@ -1,4 +1,5 @@
-//! Situations that delay I/Os around a mechanism: encryption, a damaged link, power saving, a volume made from a snapshot.
+//! Situations that delay I/Os in front of a mechanism: encryption, a damaged link, power saving, a volume
+//! restored from a snapshot.
 
 use std::collections::BTreeMap;
 
@@ -11,27 +12,27 @@ use serde::{Deserialize, Serialize};
 use crate::device::{Device, NO_IO, SelfCounts, SnapshotError, earlier, grow, to_bytes};
 use crate::timeline::{EventQueue, Timeline, transfer_time};
 
-/// The behavior of such a layer. Calls come in the order of time.
+/// How a layer delays I/Os. Calls come in order of time.
 pub(crate) trait IoHook: Send {
-    /// When an I/O that arrives now is passed on.
+    /// When to pass on an I/O that arrives at `now`.
     fn delay_before(&mut self, io: &Io, now: Nanos) -> Nanos;
 
-    /// When an I/O that has ended below now ends for the host.
+    /// When an I/O that the mechanism ended at `now` ends for the host.
     fn delay_after(&mut self, _io: &Io, now: Nanos) -> Nanos {
         now
     }
 
-    /// What the mechanism below is given in place of an I/O: as many bytes at the same place.
+    /// The I/O that the mechanism gets instead: the same bytes at the same place, perhaps with another data class.
     fn lower(&self, io: Io) -> Io {
         io
     }
 
-    /// What the mechanism below counts of itself, with what this adds.
+    /// The mechanism's counters, plus the layer's.
     fn counts(&self, below: SelfCounts) -> SelfCounts {
         below
     }
 
-    /// What of it is saved, around what is saved of the mechanism.
+    /// Wraps the mechanism's saved state in that of the layer.
     fn save(&self, inner: Vec<u8>) -> Vec<u8> {
         inner
     }
@@ -40,11 +41,11 @@ pub(crate) trait IoHook: Send {
 enum Event {
     /// The I/O in this slot is passed on.
     Begin(u32),
-    /// It ends.
+    /// The I/O in this slot ends.
     End(u32, Outcome),
 }
 
-/// A mechanism behind such a layer.
+/// A mechanism with a delaying layer in front.
 pub(crate) struct HookedDevice<H> {
     hook: H,
     inner: Box<dyn Device>,
@@ -127,31 +128,30 @@ impl<H: IoHook> Device for HookedDevice<H> {
     }
 }
 
-// Encryption above the drive, as dm-crypt does it: writes are encrypted before the drive sees them, reads
+// Encryption above the drive, like dm-crypt: writes are encrypted before the drive gets them, and reads
 // decrypted after it has answered.
 //
-// One processor does it, in the order in which I/Os come (assumed: one key and one queue, as a system under
-// no other load has it), and each I/O waits until a work queue has taken it up. Korchagin ("Speeding up
-// Linux disk encryption", Cloudflare, 2020) found that such queues cost more than the cipher and halved the
-// throughput of an SSD. What was written can no longer be compressed.
+// One core does it in order of arrival (assumed: one key and one queue, on a system without other load). Each
+// I/O also waits for a work queue. Korchagin ("Speeding up Linux disk encryption", Cloudflare, 2020) found
+// that such queues cost more than the cipher and halved the throughput of an SSD. Encrypted data no longer
+// compresses.
 
-/// The handing over of one I/O to a work queue and back, unless it is said (assumed: two wake-ups of a thread).
+/// Default time for an I/O to pass through a work queue (assumed: two wake-ups of a thread).
 pub(crate) const HAND_OVER: Nanos = Nanos::from_micros(40);
 
-/// How fast it encrypts.
+/// How fast data is encrypted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CryptParameters {
-    /// Bytes a second, reads and writes together.
+    /// Rate for reads and writes together, in bytes per second.
     pub bytes_per_s: u64,
-    /// How long an I/O waits for its work queue.
+    /// How long each I/O waits for its work queue.
     pub hand_over: Nanos,
 }
 
-/// The encryption in time.
 pub(crate) struct Crypt {
     parameters: CryptParameters,
     processor: Timeline,
-    /// How long it has worked in all.
+    /// CPU time so far.
     cpu_time: Nanos,
 }
 
@@ -189,30 +189,28 @@ impl IoHook for Crypt {
     }
 }
 
-// A cable or contact that damages what it carries: one command in so many ends with a wrong checksum, the
-// link is reset, and the command is sent again.
+// A cable or contact that damages data: one command out of many ends with a checksum error, the link is
+// reset, and the command is sent again.
 //
-// On SATA and USB that takes the host's error handling: Linux resets the link, waits until it is up and
-// settled, and starts all commands anew (libata's `ata_eh_recover`; settling alone is debounced for 100 ms).
-// PCI Express repeats a packet by itself within microseconds, which is too short to notice.
+// On SATA and USB, this is the host's error handling: Linux resets the link, waits until it is up and stable,
+// and restarts all commands (libata's `ata_eh_recover`; debouncing alone takes 100 ms). PCI Express repeats a
+// packet by itself within microseconds, which nobody notices.
 
-/// From the wrong checksum until commands are sent again (assumed: what kernel logs show between "hard
-/// resetting link" and "EH complete" at best).
+/// From the checksum error until commands are sent again (assumed: the shortest time in kernel logs between
+/// "hard resetting link" and "EH complete").
 const RESET: Nanos = Nanos::from_millis(300);
-/// All such links are damaged at the same commands.
+/// All such links fail at the same commands.
 const SEED: u64 = 3;
 
-/// The link in time.
 pub(crate) struct DamagedLink {
     every_ios: u64,
     random: Xoshiro256PlusPlus,
-    /// Nothing passes before.
+    /// When the link is up again after a reset.
     up_at: Nanos,
     errors: u64,
 }
 
 impl DamagedLink {
-    /// One command in `every_ios` is damaged.
     pub(crate) fn new(every_ios: u64) -> Self {
         let random = Xoshiro256PlusPlus::seed_from_u64(SEED);
         Self { every_ios, random, up_at: Nanos::ZERO, errors: 0 }
@@ -238,29 +236,29 @@ impl IoHook for DamagedLink {
     }
 }
 
-// Power saving: a drive or its link sleeps after some idle time, and the first I/O waits for it to wake up.
+// Power saving: a drive or its link sleeps after some idle time, and the next I/O waits for it to wake up.
 //
-// PCI Express links sleep after tens of microseconds (ASPM), NVMe drives after 100 ms as Linux sets them up (APST:
-// `nvme_core.apst_primary_timeout_ms`), disks after minutes.
+// PCI Express links sleep after tens of microseconds (ASPM), NVMe drives after 100 ms with Linux's setup
+// (APST: `nvme_core.apst_primary_timeout_ms`), and disks after minutes.
 
-/// It sleeps after so long, unless it is said (assumed: the order of an idle timer of ASPM).
+/// Default idle time before sleep (assumed: the order of magnitude of an ASPM idle timer).
 pub(crate) const SLEEP_AFTER: Nanos = Nanos::from_micros(100);
 
-/// Its power saving.
+/// Power saving of a drive or link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WakeParameters {
-    /// How long it takes to wake up.
+    /// Wake-up time.
     pub time: Nanos,
-    /// It sleeps when nothing was in flight for so long.
+    /// Idle time before sleep.
     pub after: Nanos,
 }
 
-/// A drive that sleeps, in time.
+/// A drive that sleeps, over time.
 pub(crate) struct Wake {
     parameters: WakeParameters,
     in_flight: u32,
     quiet_since: Nanos,
-    /// It is awake from then on, as long as it has something to do.
+    /// When the last wake-up ends.
     awake_at: Nanos,
 }
 
@@ -286,30 +284,28 @@ impl IoHook for Wake {
     }
 }
 
-// A volume that was made from a snapshot: its data is fetched from the store of snapshots when it is first
-// touched.
+// A volume restored from a snapshot: each chunk is fetched from the snapshot store when first touched.
 //
 // "Storage blocks must be downloaded from Amazon S3 and written to the volume before you can access them",
-// which costs latency "the first time each block is accessed" (Amazon EBS User Guide, initialize volumes).
-// Chunks of 512 KiB are those of a snapshot (EBS direct APIs). A chunk takes 30 ms (assumed), and all chunks
-// share 100 MiB a second (the least of the rates that EBS sells for it). Writes of whole chunks need not
-// wait.
+// which costs latency "the first time each block is accessed" (Amazon EBS User Guide, initialize volumes). A
+// chunk has 512 KiB, as in snapshots (EBS direct APIs). It takes 30 ms (assumed), and all chunks share 100
+// MiB a second (the lowest rate that EBS sells for this). Writes of whole chunks do not wait.
 
-/// Bytes that are fetched together.
+/// Bytes fetched at a time.
 pub const CHUNK_BYTES: u64 = 512 << 10;
-/// Time until a chunk from the store arrives. Assumed.
+/// Time until a chunk arrives from the store. Assumed.
 const LATENCY: Nanos = Nanos::from_millis(30);
-/// Bytes per second that all chunks share: the least of the rates that Amazon sells for EBS.
+/// Rate in bytes per second that all chunks share: the lowest that Amazon sells for EBS.
 const BYTES_PER_S: u64 = 100 << 20;
 
-/// The fetching in time.
+/// Which chunks have been fetched, and the store.
 pub(crate) struct SnapshotRestore {
-    /// When each chunk that was touched is there.
+    /// When each touched chunk is present.
     present: BTreeMap<u64, Nanos>,
     store: Timeline,
 }
 
-/// What is saved: the chunks that are there, and the volume.
+/// The saved state: the chunks that are present, and the volume.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct SavedState {
     present: Vec<u64>,
@@ -317,16 +313,16 @@ pub(crate) struct SavedState {
 }
 
 impl SnapshotRestore {
-    /// A volume that was just made, or was saved.
+    /// A volume that was just restored, or was saved.
     pub(crate) fn new(saved: Option<&SavedState>) -> Self {
         let there = saved.map_or(&[][..], |saved| &saved.present).iter().map(|chunk| (*chunk, Nanos::ZERO));
         Self { present: there.collect(), store: Timeline::default() }
     }
 
-    /// What was saved.
+    /// Reads the [saved](IoHook::save) state.
     ///
     /// # Errors
-    /// These bytes are not such a volume.
+    /// The bytes are not the state of such a volume.
     pub(crate) fn unpack(state: &[u8]) -> Result<SavedState, SnapshotError> {
         Ok(postcard::from_bytes(state)?)
     }

@@ -1,4 +1,4 @@
-//! Links by the names of their standards, and what data they carry.
+//! Links by the names of their standards, and the data rates that they carry.
 
 use std::fmt;
 
@@ -18,7 +18,7 @@ pub enum Bus {
 }
 
 impl Bus {
-    /// As facts name it.
+    /// Its name in facts.
     pub fn name(self) -> &'static str {
         match self {
             Self::Pcie => "PCIe",
@@ -28,17 +28,17 @@ impl Bus {
     }
 }
 
-/// A link as its standard defines it.
+/// A link as defined by its standard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkStandard {
     name: &'static str,
     /// The family.
     pub bus: Bus,
-    /// Bits a second on one lane before encoding.
+    /// Line rate per lane before encoding, in bits per second.
     pub line_bits_per_s: u64,
-    /// Lanes.
+    /// Number of lanes.
     pub lanes: u32,
-    /// Whether it carries one command after the other (USB mass storage, bulk-only transport) and not several at once.
+    /// Whether it carries one command at a time (USB mass storage, bulk-only transport).
     pub one_command: bool,
 }
 
@@ -56,11 +56,11 @@ const fn usb(name: &'static str, line_bits_per_s: u64, one_command: bool) -> Lin
 
 const GT: u64 = 1_000_000_000;
 
-/// Commands that a bridge of USB takes at once when it speaks UAS (assumed: what most of them announce).
+/// Commands in flight on a USB bridge with UAS (assumed: what most bridges announce).
 const UAS_COMMANDS: u32 = 30;
 
 impl LinkStandard {
-    /// Those that have a name.
+    /// All standards with a name.
     pub const ALL: [Self; 23] = [
         pcie("pcie1x1", 5 * GT / 2, 1),
         pcie("pcie1x2", 5 * GT / 2, 2),
@@ -87,17 +87,17 @@ impl LinkStandard {
         usb("usb3.1-bot", 10 * GT, true),
     ];
 
-    /// The standard of this name.
+    /// The standard with this name.
     pub fn by_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|standard| standard.name == name)
     }
 
-    /// Its name, which [`by_name`](Self::by_name) reads.
+    /// Its name, as [`by_name`](Self::by_name) takes it.
     pub fn name(&self) -> &'static str {
         self.name
     }
 
-    /// Bytes a second after encoding, as facts give them.
+    /// Bytes per second after encoding, as facts report it.
     pub fn ceiling_bytes_per_s(&self) -> u64 {
         match self.bus {
             Bus::Pcie => pcie_bytes_per_s(self.line_bits_per_s, self.lanes),
@@ -106,11 +106,11 @@ impl LinkStandard {
         }
     }
 
-    /// Bytes of data a second in one direction.
+    /// Payload in bytes per second in one direction.
     ///
     /// PCIe: packets of 256 bytes with 24 bytes around each (PCI Express Base Specification 3.0, §2.2 and
-    /// §4.2.2) and one data link packet of 8 bytes (assumed). SATA: eleven twelfths, so that 6 Gb/s are the
-    /// 550 MB/s that the best drives print. USB 2.0: nine of the 13 packets that fit into a microframe
+    /// §4.2.2) and one data link packet of 8 bytes (assumed). SATA: eleven twelfths, which makes 6 Gb/s the
+    /// 550 MB/s that the best drives advertise. USB 2.0: nine of the 13 packets that fit into a microframe
     /// (assumed; enclosures reach 35 to 40 MB/s). USB 3: 88 % (assumed; enclosures of 5 Gb/s reach about 440
     /// MB/s).
     pub fn payload_bytes_per_s(&self) -> u64 {
@@ -128,12 +128,12 @@ impl LinkStandard {
         match self.bus {
             Bus::Pcie => true,
             Bus::Sata => false,
-            // USB 3 has a pair of wires for each direction; bulk-only transport uses one of them at any time.
+            // USB 3 has a pair of wires per direction, but bulk-only transport uses one at a time.
             Bus::Usb => !self.one_command,
         }
     }
 
-    /// A drive's own link as limited by this one.
+    /// A drive's own link, limited to this one.
     pub(crate) fn narrow(&self, own: LinkParameters) -> LinkParameters {
         let slots = match (self.bus, self.one_command) {
             (_, true) => 1,

@@ -1,9 +1,9 @@
-//! A hidden cache in front of a drive: a hypervisor's page cache, or that of an array's controller. It
-//! answers what was read or written before; writes go on to the drive at once.
+//! A hidden read cache in front of a drive, such as a hypervisor's page cache or an array controller's. It
+//! answers reads of what was read or written before; writes also go to the drive at once.
 //!
-//! Lines of 64 KiB, the least recently used of which goes first; only I/Os that fill a line bring it in, and
-//! only those whose lines are all there are answered. One core copies 6 GB/s, 20 µs after it was asked
-//! (assumed: a request through virtio and back, and memcpy). A drive that keeps bytes is always asked itself.
+//! The cache has lines of 64 KiB and drops the least recently used. Only I/Os that cover a line bring it in,
+//! and only reads whose lines are all present are answered. One core copies 6 GB/s, 20 µs after the request
+//! (assumed: a request through virtio and back, and memcpy). A drive that keeps data answers all reads itself.
 
 use std::num::NonZeroUsize;
 use std::ops::Range;
@@ -16,14 +16,14 @@ use rustc_hash::FxBuildHasher;
 use crate::device::{Device, NO_IO, earlier, grow};
 use crate::timeline::{EventQueue, Timeline, transfer_time};
 
-/// Bytes of a line, and the least of such a cache.
+/// Bytes per line, and the smallest cache.
 pub(crate) const LINE_BYTES: u64 = 64 << 10;
-/// Bytes per second that one core copies. Assumed.
+/// Copy rate of one core in bytes per second. Assumed.
 const COPIED_BYTES_PER_S: u64 = 6_000_000_000;
-/// Latency of a read from the cache, before the copy. Assumed: a request through virtio and back.
+/// Latency of a hit before the copy. Assumed: a request through virtio and back.
 const HIT_TIME: Nanos = Nanos::from_micros(20);
 
-/// The memory, and the mechanism behind it.
+/// A read cache, and the mechanism behind it.
 pub(crate) struct ReadCache {
     inner: Box<dyn Device>,
     lines: LruCache<u64, (), FxBuildHasher>,
@@ -34,7 +34,7 @@ pub(crate) struct ReadCache {
 }
 
 impl ReadCache {
-    /// Of so many bytes, empty.
+    /// An empty cache of `bytes`.
     pub(crate) fn new(bytes: u64, inner: Box<dyn Device>) -> Self {
         let lines = NonZeroUsize::new((bytes / LINE_BYTES).max(1) as usize).expect("one line at least");
         let lines = LruCache::with_hasher(lines, FxBuildHasher);
@@ -42,7 +42,7 @@ impl ReadCache {
     }
 
     fn has(&mut self, touched: Range<u64>) -> bool {
-        // All of them are used, whether or not one is missing.
+        // Mark all lines as used, even if one is missing.
         let missing = touched.filter(|line| self.lines.get(line).is_none());
         missing.count() == 0
     }

@@ -1,11 +1,10 @@
-//! Maps the host's addresses to the drive's: a partition that is shifted, or a file in pieces.
+//! Maps host addresses to drive addresses, for a misaligned partition or a fragmented file.
 
 use likenew_core::io::{Completion, Io, Op, Outcome, Slot};
 use likenew_core::units::Nanos;
 
 use crate::device::{Device, NO_IO, grow};
 
-/// An I/O of the host.
 #[derive(Clone, Copy)]
 struct Request {
     io: Io,
@@ -13,17 +12,17 @@ struct Request {
     outcome: Outcome,
 }
 
-/// A part of it, by its own slot below.
+/// A part of a host I/O, by its own slot at the mechanism.
 #[derive(Clone, Copy)]
 struct Part {
-    /// The slot of the host's I/O.
+    /// Slot of the host's I/O.
     parent: u32,
-    /// Bytes of the I/O before it.
+    /// Bytes of the host's I/O before this part.
     from: u32,
     io: Io,
 }
 
-/// A mechanism whose addresses are moved.
+/// A mechanism with remapped addresses.
 pub(crate) struct RemappedDevice {
     places: AddressRemap,
     inner: Box<dyn Device>,
@@ -32,7 +31,7 @@ pub(crate) struct RemappedDevice {
     requests: Vec<Request>,
     parts: Vec<Part>,
     free: Vec<u32>,
-    /// The bytes of the host's I/Os, by slot, where the mechanism keeps data.
+    /// Buffers of the host's I/Os, by slot, if the mechanism keeps data.
     data: Vec<Vec<u8>>,
 }
 
@@ -62,7 +61,7 @@ impl RemappedDevice {
     fn send(&mut self, part: Part, now: Nanos) {
         let Part { parent, from, io } = part;
         self.parts[io.slot.index()] = part;
-        // The buffer of a read is at the same place.
+        // A read's buffer has the same position.
         if self.inner.brings_bytes(&io) {
             let bytes = &self.data[parent as usize][from as usize..(from + io.length) as usize];
             let below = self.inner.data(io.slot);
@@ -139,25 +138,25 @@ impl Device for RemappedDevice {
     }
 }
 
-/// Rounds of the permutation; four make it as good as random (Luby and Rackoff, "How to Construct
-/// Pseudorandom Permutations from Pseudorandom Functions", SIAM Journal on Computing 17(2), 1988).
+/// Rounds of the permutation. Four make it pseudorandom (Luby and Rackoff, "How to Construct Pseudorandom
+/// Permutations from Pseudorandom Functions", SIAM Journal on Computing 17(2), 1988).
 const ROUNDS: u64 = 4;
 
-/// How addresses are moved.
+/// How addresses are remapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AddressRemap {
-    /// All addresses move by so many bytes; those beyond the end of the drive continue at its beginning.
+    /// All addresses move by the same offset; those beyond the end of the drive wrap around.
     Shifted {
         /// Bytes of the drive.
         capacity: u64,
-        /// Less than those.
+        /// The offset in bytes, less than `capacity`.
         by: u64,
     },
-    /// Pieces of so many bytes in an order drawn once for all drives; what is left at the end stays there.
+    /// Pieces of equal size are permuted, in the same way on all drives; the rest at the end stays in place.
     Pieces {
         /// Bytes of the drive.
         capacity: u64,
-        /// Bytes of a piece.
+        /// Bytes per piece.
         piece: u64,
     },
 }
@@ -181,8 +180,8 @@ impl AddressRemap {
     }
 }
 
-/// The place of one of so many in a fixed permutation: a Feistel network over the next power of four, walked
-/// until it comes back into the range.
+/// The image of `index` in a fixed permutation of `0 .. count`: a Feistel network over a power of four,
+/// iterated until its result lies in the range.
 fn permute(index: u64, count: u64) -> u64 {
     let half_bits = count.next_power_of_two().trailing_zeros().div_ceil(2).max(1);
     let mask = (1u64 << half_bits) - 1;
@@ -199,7 +198,7 @@ fn permute(index: u64, count: u64) -> u64 {
     }
 }
 
-/// SplitMix64's mixing (Steele, Lea and Flood, OOPSLA 2014).
+/// SplitMix64's mixing function (Steele, Lea and Flood, OOPSLA 2014).
 fn mix_bits(value: u64) -> u64 {
     let value = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -1,4 +1,4 @@
-//! Every sentence about the situations of a drive.
+//! The sentences about situations.
 
 use likenew_core::quantity::Share;
 use likenew_core::units::{Number, amount, rate};
@@ -7,19 +7,19 @@ use crate::situations::HypervisorCache;
 use crate::situations::hooks::{CryptParameters, WakeParameters};
 use crate::situations::link_standard::LinkStandard;
 
-/// What a database of drives says of firmware that stalls.
+/// A drive database's warning about firmware that stalls.
 pub(crate) const FIRMWARE_WARNING: &str = "This firmware can stall for seconds. An update is available.";
 
 /// A setting of a target, for messages.
 pub(super) struct Setting {
     pub(super) key: &'static str,
-    /// What it takes; the first word is an example.
+    /// The accepted forms, beginning with an example.
     forms: &'static str,
     meaning: &'static str,
 }
 
 impl Setting {
-    /// A value that it takes.
+    /// A valid value.
     pub(super) fn example(&self) -> &'static str {
         self.forms.split(' ').next().unwrap_or(self.forms)
     }
@@ -29,7 +29,7 @@ const fn setting(key: &'static str, forms: &'static str, meaning: &'static str) 
     Setting { key, forms, meaning }
 }
 
-/// All of them, in the order of messages.
+/// All settings, in the order of messages.
 pub(super) const SETTINGS: [Setting; 14] = [
     setting("link", "sata3g", "a slower link"),
     setting("crypt", "300MB/s,40us", "encryption above it, and its queueing delay"),
@@ -54,7 +54,7 @@ pub(crate) fn known_settings() -> String {
     listed.collect::<Vec<_>>().join(", ")
 }
 
-// Situations, as name and value
+// Situations, as names and values
 
 type Described = (&'static str, String);
 

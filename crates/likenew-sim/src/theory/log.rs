@@ -1,7 +1,7 @@
-//! Write amplification of maps of clusters under uniform random page writes, by formula and by the layers themselves.
+//! Write amplification of FTLs with clusters under uniform random page writes, by formula and by simulation.
 //!
-//! `pages` are the pages of a cluster, `clusters` their number, `log_blocks` the log blocks, each as large as
-//! a cluster. The formulas are our own derivations, each in its docstring; all pages hold data.
+//! `pages` is the pages per cluster, `clusters` their number, and `log_blocks` the number of log blocks, each
+//! as large as a cluster. The formulas are our own, derived in their doc comments; all pages hold data.
 
 use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -12,37 +12,37 @@ use crate::flash::translation_layer::{PendingWork, TranslationLayer};
 
 /// Write amplification of a block map: `pages`.
 ///
-/// A write almost never is the next page of an open replacement block. So it opens one, which takes every page of the
-/// cluster sooner or later, the written one among them: as many programs as pages, and one erasure.
+/// A write is almost never the next page of an open replacement block. So it opens one, which sooner or later
+/// takes every page of the cluster. That makes as many programs as pages, and one erasure.
 pub fn block_map(pages: u32) -> f64 {
     f64::from(pages)
 }
 
 /// Write amplification of BAST: `1 + pages (1 − log_blocks / clusters)`.
 ///
-/// Each log block belongs to another cluster, and all clusters are written alike, so a write finds the log
-/// block of its cluster with a probability of `log_blocks / clusters`. Otherwise a log block is taken from
-/// another cluster by a full merge, which programs `pages`. That a log block fills up first, or was written
-/// sequentially, is too rare to count.
+/// Each log block belongs to a different cluster, and all clusters are written equally often. So a write
+/// finds a log block for its cluster with a probability of `log_blocks / clusters`. Otherwise it takes a log
+/// block from another cluster by a full merge, which programs `pages`. Full or sequentially written log
+/// blocks are too rare to count.
 pub fn bast(pages: u32, clusters: u32, log_blocks: u32) -> f64 {
     1.0 + f64::from(pages) * (1.0 - f64::from(log_blocks) / f64::from(clusters)).max(0.0)
 }
 
-/// Write amplification of FAST: `1 + pages × clusters / (clusters + log pages − pages / 2)`, where log pages are
-/// `log_blocks × pages`.
+/// Write amplification of FAST: `1 + pages × clusters / (clusters + log pages − pages / 2)`, where log pages
+/// are `log_blocks × pages`.
 ///
 /// A cluster that was just merged has nothing in the log. After `clusters` writes on average it is written
-/// again. That page then travels through the log until its log block is the oldest and the log is full. That
-/// takes the log's pages less half a block, its mean distance from the end of its own block; there it makes
+/// again. That page then travels through the log until its log block is the oldest and the log is full. This
+/// takes the log's pages less half a block, its mean distance from the end of its own block. There it makes
 /// its cluster merge. So each cluster is merged once in `clusters + log pages − pages / 2` writes, and a
-/// merge programs `pages`. That the page is overwritten on its way is too rare to count, as long as the log
-/// is small beside the drive.
+/// merge programs `pages`. As long as the log is small beside the drive, overwrites of the page on its way
+/// are too rare to count.
 pub fn fast(pages: u32, clusters: u32, log_blocks: u32) -> f64 {
     let (pages, clusters) = (f64::from(pages), f64::from(clusters));
     1.0 + pages * clusters / (clusters + pages * f64::from(log_blocks) - pages / 2.0)
 }
 
-/// A family of maps of clusters.
+/// The families of FTLs with clusters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
     /// [`BlockMap`], whose log blocks are its replacement blocks.
@@ -53,21 +53,21 @@ pub enum Family {
     Fast,
 }
 
-/// One cell of a table of measurement against theory.
+/// A setting for which theory and simulation are compared.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cell {
-    /// The translation layer.
+    /// The family of the FTL.
     pub family: Family,
-    /// Pages of a cluster.
+    /// Pages per cluster.
     pub pages: u32,
-    /// Clusters of the drive.
+    /// Clusters in the drive.
     pub clusters: u32,
-    /// Log blocks.
+    /// Number of log blocks.
     pub log_blocks: u32,
 }
 
 impl Cell {
-    /// What the formula says.
+    /// Write amplification by formula.
     pub fn theory(&self) -> f64 {
         match self.family {
             Family::Block => block_map(self.pages),
@@ -76,12 +76,12 @@ impl Cell {
         }
     }
 
-    /// What a layer of the family does: pages programmed for each page of the host over `passes` times as
-    /// many uniform random writes as there are pages, after the drive was filled sequentially and two passes
-    /// have brought it to its steady state.
+    /// Simulated write amplification: pages programmed per host page, over `passes` times as many uniform
+    /// random writes as there are pages. Before that, the drive is filled sequentially and two passes bring
+    /// it to its steady state.
     ///
     /// # Panics
-    /// If a layer cannot have this shape, which takes at least one of everything and fewer than 2³¹ pages.
+    /// An FTL cannot have this shape, which needs at least one of everything and fewer than 2³¹ pages.
     pub fn measure(&self, passes: u32, seed: u64) -> f64 {
         let pages = self.pages * self.clusters;
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
@@ -91,7 +91,7 @@ impl Cell {
         self.amplification((0..pages).chain(settling), measured)
     }
 
-    /// Pages programmed for each of the measured ones, after others.
+    /// Pages programmed per measured page, after the pages `before`.
     fn amplification(
         &self,
         before: impl IntoIterator<Item = u32>,
@@ -129,7 +129,7 @@ impl Cell {
     }
 }
 
-/// Writes pages to a layer without time.
+/// Writes pages to an FTL without time.
 fn programmed_per_write(
     mut layer: impl TranslationLayer,
     before: impl IntoIterator<Item = u32>,
@@ -155,7 +155,7 @@ mod tests {
         Cell { family, pages, clusters: 1024, log_blocks }
     }
 
-    /// Compares the layer with the formula.
+    /// Compares simulation and formula.
     fn agrees(cell: Cell) {
         let (theory, measured) = (cell.theory(), cell.measure(3, 1));
         println!("{cell:?}: {measured:.3} of {theory:.3}, {:+.2} %", (measured / theory - 1.0) * 100.0);

@@ -1,24 +1,23 @@
-//! Formulas give values that were computed and simulated independently of them, and the page map keeps to them.
+//! Formulas give values that others computed and simulated, and the page map agrees with them.
 
 use super::*;
 
 const SPARE_SHARES: [f64; 6] = [0.07, 0.10, 0.15, 0.20, 0.28, 0.40];
 
-/// Two pools of blocks.
+/// Separate pools of blocks for two classes of pages.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Split {
-    /// The share of the spare flash that goes to the first class of pages.
+    /// Share of the spare flash that goes to the first class.
     spare_share: f64,
-    /// Of both pools together.
+    /// Write amplification of both pools together.
     write_amplification: f64,
 }
 
-/// The best division of the spare flash between two classes of pages that never share a block: the least that
-/// any policy which knows the classes can reach with a `uniform` write amplification, a function of α, within
-/// each pool.
+/// The best division of spare flash between two classes of pages that never share a block. No policy that
+/// knows the classes can do better. `uniform` is the write amplification within a pool, as a function of α.
 ///
-/// With a share x of the spare the first pool has α₁ = 1 + x(α − 1)/f₁, and the write amplification is the mean of both
-/// weighted by writes (Desnoyers 2014).
+/// With a share x of the spare, the first pool has α₁ = 1 + x(α − 1)/f₁. The write amplification is the mean
+/// of both, weighted by writes (Desnoyers 2014).
 fn best_split(classes: &[Class; 2], alpha: f64, uniform: impl Fn(f64) -> f64) -> Split {
     check(alpha);
     let amplification = |share: f64| {
@@ -26,8 +25,8 @@ fn best_split(classes: &[Class; 2], alpha: f64, uniform: impl Fn(f64) -> f64) ->
             |class: &Class, share: f64| class.writes * uniform(1.0 + share * (alpha - 1.0) / class.pages);
         pool(&classes[0], share) + pool(&classes[1], 1.0 - share)
     };
-    // There is one minimum between 0 and 1, where a pool without spare amplifies without bound: a ternary
-    // search finds it.
+    // A pool without spare amplifies without bound, so there is one minimum between 0 and 1; a ternary search
+    // finds it.
     let (mut low, mut high) = (0.0, 1.0);
     for _ in 0..STEPS {
         let third = (high - low) / 3.0;
@@ -41,11 +40,11 @@ fn best_split(classes: &[Class; 2], alpha: f64, uniform: impl Fn(f64) -> f64) ->
     Split { spare_share, write_amplification: amplification(spare_share) }
 }
 
-/// Formulas alone.
+/// Tests of formulas alone.
 mod formulas {
     use super::*;
 
-    /// Half a unit of the last digit that is known.
+    /// Checks to half a unit of the last known digit.
     fn assert_all(known: [f64; 6], formula: impl Fn(f64) -> f64) {
         for (spare, known) in SPARE_SHARES.into_iter().zip(known) {
             let computed = formula(1.0 / (1.0 - spare));
@@ -75,7 +74,7 @@ mod formulas {
     #[test]
     fn fifo_collection() {
         assert_all([7.318, 5.179, 3.519, 2.693, 1.992, 1.480], fifo);
-        // Xiang and Kurkoski's figure for an over-provisioning of 0.3, arXiv 1110.4245.
+        // From Xiang and Kurkoski, for an over-provisioning of 0.3, arXiv 1110.4245.
         assert!((fifo(1.3) - 2.36).abs() < 0.005);
         let limit = greedy(1 << 14, 1.25);
         assert!((fifo(1.25) - limit).abs() < 1e-3, "large blocks under greedy collection: {limit}");
@@ -137,7 +136,7 @@ mod formulas {
     }
 }
 
-/// The page map beside them.
+/// Compares the page map with the formulas.
 mod page_map {
     use super::*;
 
@@ -212,7 +211,7 @@ mod page_map {
             for spare_share in [0.07, 0.10, 0.20, 0.40] {
                 let uniform = setting(Collection::Fifo, Streams::Mixed, 32, spare_share);
                 let traffic = Traffic::Skewed { writes, pages };
-                // Hot pages that were filled together come round together, and part only after many rounds.
+                // Hot pages that were filled together are collected together, and spread out only after many rounds.
                 assert_agrees(Setting { traffic, passes_before: 10, passes: 30, ..uniform }, 0.01);
             }
         }

@@ -1,4 +1,4 @@
-//! Why a drive is slower than it could be, from its parameters and its situation: the true answer for a
+//! Why a drive is slower than it could be, from its parameters and situations: the true answer for a
 //! diagnosis.
 
 use crate::explain;
@@ -8,20 +8,20 @@ use crate::situations::link_standard::Bus;
 use crate::spec::{Spec, faults, past, with_trim};
 use crate::state::State;
 
-/// Share of data from which on a drive has too little free space left. Chosen: a drive this full
-/// garbage-collects with little more than its over-provisioning.
+/// Filled share from which a drive has too little free space. Chosen: a drive this full garbage-collects with
+/// little more than its over-provisioning.
 const NEARLY_FULL: f64 = 0.9;
-/// Share of the addresses that hold data, from which on random overwriting leaves no empty blocks. Chosen: at a half,
-/// greedy garbage collection copies a fifth of a page for each page written (P. Desnoyers, "Analytic Models of SSD
-/// Write Performance", ACM Transactions on Storage 10 (2014)).
+/// Filled share from which random overwrites leave no empty blocks. Chosen: at a half, greedy garbage
+/// collection copies a fifth of a page for each page written (P. Desnoyers, "Analytic Models of SSD Write
+/// Performance", ACM Transactions on Storage 10 (2014)).
 const SCATTERED_SHARE: f64 = 0.5;
-/// Share of its rated life from which on flash is slowed down by wear. Chosen: the simulator then needs one
-/// retry a page.
+/// Share of the rated life from which wear slows flash down. Chosen: the simulator then needs one retry per
+/// page.
 const WORN_OUT_SHARE: f64 = 0.5;
 
-/// Names of the causes at work on the drive of a spec, in alphabetical order; none for a drive as good as
-/// new. A cause without effect on this drive (a fragmented file on flash, a link that is narrower and still
-/// wide enough) is left out.
+/// Names of the causes at work on a spec's drive, in alphabetical order; none for a drive as good as new.
+/// Leaves out causes without effect on this drive, such as a fragmented file on flash, or a slower link that
+/// is still fast enough.
 pub fn causes(spec: &Spec, own: &Model) -> Vec<&'static str> {
     let model = &spec.in_situation(own);
     let met = &model.situations;
@@ -55,19 +55,20 @@ pub fn causes(spec: &Spec, own: &Model) -> Vec<&'static str> {
     causes
 }
 
-/// Whether a flash drive keeps deleted data that costs it speed: no TRIM reached it, and its past wrote too much.
+/// Whether a flash drive keeps deleted data that slows it down: TRIM never reached it, and its history
+/// overwrote too much.
 pub(crate) fn trims_nothing(spec: &Spec, flash: &FlashModel) -> bool {
     let keeps_deleted = spec.deleted > 0.0 || !with_trim(spec, flash.parameters).firmware.trim.works();
     keeps_deleted && is_overwritten(spec, flash)
 }
 
-/// Whether its past was written at random over so much that garbage collection has to copy current data: with a page
-/// map that depends on how much is left free, while log blocks are full of scattered pages whatever is free.
+/// Whether random overwrites force garbage collection to copy valid data. A page map is affected if it has
+/// too little free space, log blocks always.
 fn is_overwritten(spec: &Spec, flash: &FlashModel) -> bool {
     let costs = match flash.layer {
         Layer::Page(_) | Layer::Compressing(_) => spec.filled_share() >= SCATTERED_SHARE,
         Layer::Bast(_) | Layer::Fast(_) => true,
-        // Every block is in its place.
+        // A block map keeps every page at its place.
         Layer::Block(_) => false,
     };
     spec.state == State::Used && costs
@@ -79,7 +80,7 @@ fn outside(spec: &Spec, own: &Model, model: &Model) -> Vec<&'static str> {
     let faults = faults(spec, model).unwrap_or_default();
     let mut causes = Vec::new();
     causes.extend(faults.neighbor.map(|_| "background_io"));
-    // A volume has no temperature: its provider slows it down.
+    // A volume has no temperature; its provider throttles it.
     let is_volume = matches!(model.mechanism, Mechanism::Volume(_));
     causes.extend(faults.throttle.filter(|_| !is_volume).map(|_| "heat"));
     causes.extend(faults.real_capacity_bytes.map(|_| "counterfeit"));
@@ -132,7 +133,7 @@ fn of_flash(spec: &Spec, flash: &FlashModel) -> Vec<&'static str> {
     causes
 }
 
-/// Whether what begins at a multiple of 4 KiB for the host does not on the medium.
+/// Whether a multiple of 4 KiB on the host is not aligned on the medium.
 fn is_misaligned(model: &Model) -> bool {
     let Some(shift) = model.situations.shift_bytes else { return false };
     let unit = match &model.mechanism {

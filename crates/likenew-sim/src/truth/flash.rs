@@ -1,4 +1,4 @@
-//! The true internals of a flash drive.
+//! The true internals of a flash drive, for [`truth`](super).
 
 use super::{TrueValue, Truth};
 use crate::faults::{DriveFaults, TrimDefect};
@@ -10,11 +10,11 @@ use crate::spec::{Spec, past, with_trim};
 use crate::state::{DriveTreatment, State};
 use crate::timeline::{times, transfer_time};
 
-/// A limit shows only if it is below this share of the others. Chosen: a smaller difference cannot be
+/// A limit shows only if it is below this share of all others. Chosen: smaller differences cannot be
 /// measured.
 const SHOWS_BELOW: f64 = 0.9;
 
-/// The second of two reads has to reach its die within this share of the first.
+/// Collisions show only if the second of two reads reaches its die within this share of the first one's time.
 const COLLISIONS_SHOW_BELOW: f64 = 0.75;
 
 pub(super) fn truth(spec: &Spec, flash: &FlashModel, faults: Option<&DriveFaults>) -> Truth {
@@ -32,7 +32,7 @@ pub(super) fn truth(spec: &Spec, flash: &FlashModel, faults: Option<&DriveFaults
             Layer::Bast(_) | Layer::Fast(_) => "hybrid",
             Layer::Block(_) => "block",
         }),
-        // If a unit cannot be written in part, writes never read the rest of it.
+        // If a unit cannot be written in part, no write has to read the rest.
         map_page_bytes: TrueValue::number(page, parameters.page_bytes > parameters.sector_bytes),
         erase_unit_bytes: TrueValue::Number(page * erase_unit_pages(flash)),
         write_buffer_bytes: TrueValue::number(
@@ -63,7 +63,7 @@ pub(super) fn truth(spec: &Spec, flash: &FlashModel, faults: Option<&DriveFaults
     }
 }
 
-/// Data pages of an erase block on every die that advances with the others.
+/// Data pages of one erase block on every die that advances with the others.
 fn erase_unit_pages(flash: &FlashModel) -> f64 {
     match &flash.layer {
         Layer::Page(page) => f64::from(page.flash.pages_per_block) * f64::from(page.flash.dies),
@@ -75,7 +75,7 @@ fn erase_unit_pages(flash: &FlashModel) -> f64 {
     }
 }
 
-/// Reads of one page each, as many as the drive takes at once, show all dies only if nothing else bounds them first.
+/// Single-page reads show all dies only if the drive accepts enough of them and nothing else limits them first.
 fn parallelism(flash: &FlashModel) -> TrueValue {
     let FlashParameters { link, nand, page_bytes, firmware, .. } = flash.parameters;
     let dies = f64::from(nand.dies());
@@ -87,7 +87,7 @@ fn parallelism(flash: &FlashModel) -> TrueValue {
         1.0 / link_s,
     ];
     let others = bounds.into_iter().fold(f64::INFINITY, f64::min);
-    // Commands wait for dies that are drawn at random: twice as many keep nearly all busy.
+    // Commands hit dies at random; twice as many commands as dies keep nearly all dies busy.
     let slots = f64::from(link.command_slots);
     if dies / read_s < SHOWS_BELOW * others && (slots >= 2.0 * dies || dies == 1.0) {
         return TrueValue::Number(dies);
@@ -111,8 +111,8 @@ fn stripe(flash: &FlashModel, has_slc_cache: bool) -> TrueValue {
     }
 }
 
-/// Two reads that are given together take longer on the same die than on two, unless the second is handed to
-/// its die only when the first is nearly through.
+/// Whether two reads sent together take longer on one die than on two. They do not if the second reaches its
+/// die only when the first is nearly done.
 fn collisions_show(flash: &FlashModel) -> bool {
     let FlashParameters { link, nand, firmware, .. } = flash.parameters;
     let read_s = (nand.native.read + nand.page_transfer).as_secs_f64();
@@ -141,7 +141,7 @@ fn works_in_idle_time(flash: &FlashModel) -> bool {
     }
 }
 
-/// A read alone: command, array reads, transfer over channel and link.
+/// The ratio for a single read: command, array reads, and transfer over channel and link.
 fn old_data_read_ratio(parameters: &FlashParameters, past: DriveTreatment) -> TrueValue {
     let Some(aging) = parameters.aging else { return TrueValue::Absent };
     let senses = if past.fill > 0.0 { aging.senses(past.age.as_secs_f64() as i64) } else { 1 };
@@ -158,7 +158,7 @@ fn old_data_read_ratio(parameters: &FlashParameters, past: DriveTreatment) -> Tr
     TrueValue::Number(time(senses) / time(1))
 }
 
-/// Entries of four bytes in whole segments.
+/// Entries of four bytes, in whole segments.
 fn map_cache(parameters: &FlashParameters, flash: &FlashModel) -> TrueValue {
     let Some(cache) = parameters.map_cache else { return TrueValue::Absent };
     let segments = (cache.bytes / u64::from(cache.segment_bytes)).max(1);
@@ -169,8 +169,8 @@ fn map_cache(parameters: &FlashParameters, flash: &FlashModel) -> TrueValue {
     TrueValue::Number(pages as f64 * f64::from(parameters.page_bytes))
 }
 
-/// Bytes a second that are programmed into native cells without any collection: the least of what link,
-/// channels and dies do, of which only as many program as the buffer feeds.
+/// Rate of native programs in bytes per second without garbage collection: the lowest of link, channels and
+/// dies. No more dies program than the write buffer feeds.
 pub(super) fn native_bytes_per_s(flash: &FlashModel) -> f64 {
     let FlashParameters { link, nand, page_bytes, buffer_pages, .. } = flash.parameters;
     let unit_pages = flash.flash.unit_pages;
@@ -190,7 +190,7 @@ pub(super) fn native_bytes_per_s(flash: &FlashModel) -> f64 {
     (programs.min(channels) * data_share).min(link.bytes_per_s as f64)
 }
 
-/// A cache as an X-ray should find it.
+/// The pseudo-SLC cache as `xray` should find it.
 #[derive(Clone, Copy)]
 pub(super) struct SlcInside {
     pub(super) bytes: TrueValue,
@@ -198,19 +198,20 @@ pub(super) struct SlcInside {
     pub(super) recovery_ns: TrueValue,
 }
 
-/// The cache of one die of an empty drive. Pages are units of the map.
+/// The cache of one die on an empty drive. A page is a mapping unit.
 struct DieCache<'a> {
     flash: &'a FlashModel,
     slc: SlcCacheParameters,
-    /// Pages of a native block, and of the same block with one bit a cell.
+    /// Pages per native block.
     block: f64,
+    /// Pages of the same block with one bit per cell.
     slc_block: f64,
     static_blocks: f64,
     dynamic_blocks: f64,
 }
 
 impl SlcInside {
-    /// The cache of a drive, if it has one; `may_be_emptied` says whether a measurement can have all of it.
+    /// The cache of a drive, if it has one. `may_be_emptied` says whether a measurement can use all of it.
     pub(super) fn from_flash(flash: &FlashModel, may_be_emptied: bool) -> Option<Self> {
         let Layer::Page(page) = flash.layer else { return None };
         let cache = DieCache::new(flash, page.slc_cache?);
@@ -219,7 +220,7 @@ impl SlcInside {
         let shows = may_be_emptied || cache.dynamic_blocks == 0.0;
         Some(Self {
             bytes: TrueValue::number(bytes, shows),
-            // On a used drive that nothing empties collection slows it down, too.
+            // On a used drive that nothing empties, garbage collection slows writes down, too.
             speed_after_bytes_per_s: TrueValue::number(cache.speed_after(), may_be_emptied),
             recovery_ns: cache
                 .recovery_ns()
@@ -229,8 +230,8 @@ impl SlcInside {
 }
 
 impl<'a> DieCache<'a> {
-    /// Static blocks come first. Native blocks are reserved for what they hold, as is the open native block;
-    /// of the rest of the host's part of the die, a share becomes dynamic blocks.
+    /// Static blocks come first. Native space is reserved for their data and for the open native block. A
+    /// share of what remains of the host's part of the die becomes dynamic blocks.
     fn new(flash: &'a FlashModel, slc: SlcCacheParameters) -> Self {
         let block = f64::from(flash.flash.pages_per_block);
         let slc_block = f64::from(slc.pages_per_block(&flash.flash));
@@ -245,9 +246,9 @@ impl<'a> DieCache<'a> {
         (self.static_blocks + self.dynamic_blocks) * self.slc_block
     }
 
-    /// What the host has written beyond what the cache holds when it becomes slower: what the write buffer
-    /// holds then. If the link is slower than the cache the buffer is empty until then, and fills while
-    /// native cells take a part away.
+    /// Data in the write buffer at the moment when writes become slower, which the host has written beyond
+    /// the cache. If the link is slower than the cache, the buffer is empty until then, and fills while
+    /// native cells program part of the data.
     fn buffered_bytes(&self) -> f64 {
         let (parameters, flash) = (&self.flash.parameters, &self.flash.flash);
         let buffer = f64::from(parameters.buffer_pages) * f64::from(parameters.page_bytes);
@@ -261,12 +262,13 @@ impl<'a> DieCache<'a> {
         if link < cache && native < link { buffer * link / (link - native) } else { buffer }
     }
 
-    /// What each folded dynamic block takes of the cache for good: its pages, natively, less what may be lent of them.
+    /// What each folded dynamic block costs the cache for good: native space for its pages, less the part
+    /// that may be borrowed.
     fn lost_by_folding(&self) -> f64 {
         f64::from(self.slc.dynamic_percent_max) / 100.0 * self.slc_block / self.block
     }
 
-    /// Nanoseconds of folding one full block while all dies of its channel do the same.
+    /// Time to fold a full block while all dies of its channel fold, in nanoseconds.
     fn fold_ns(&self) -> f64 {
         let (nand, flash) = (&self.flash.parameters.nand, &self.flash.flash);
         let moved = self.slc_block as u32;
@@ -282,9 +284,8 @@ impl<'a> DieCache<'a> {
         alone.max(channel).0 as f64
     }
 
-    /// Straight to native cells as long as there is native space that no dynamic block holds. Otherwise each
-    /// SLC block that is written waits for one that is folded, or for each native block for as many as give
-    /// it back.
+    /// Native speed as long as there is native space that no dynamic block holds. Otherwise each SLC block
+    /// waits for the folding of another, or each native block for the folding of as many as make room for it.
     fn speed_after(&self) -> f64 {
         let native = native_bytes_per_s(self.flash);
         let (flash, nand) = (&self.flash.flash, &self.flash.parameters.nand);
@@ -311,21 +312,21 @@ impl<'a> DieCache<'a> {
         }
     }
 
-    /// Folding begins after the idle time and continues on all dies at once, the oldest blocks first, which
-    /// are the static ones. `None` if so many are left unfolded that half of it never comes back.
+    /// Idle time until half of the cache is free again. All dies fold at once, the oldest blocks first, which
+    /// are static. `None` if so many blocks stay unfolded that half is never free.
     fn recovery_ns(&self) -> Option<f64> {
         let half = (self.static_blocks + self.dynamic_blocks) / 2.0;
         let lost = self.lost_by_folding();
         let blocks = if half <= self.static_blocks {
             half
         } else {
-            // Data written to static blocks again takes native space, too, so that fewer dynamic blocks are
-            // lent.
+            // Rewritten data of static blocks also takes native space, so fewer dynamic blocks can be
+            // borrowed.
             self.static_blocks + (half - self.static_blocks + lost * self.static_blocks) / (1.0 - lost)
         };
         let folded_at_most = self.static_blocks + self.dynamic_blocks - f64::from(self.slc.idle_kept_blocks);
         let idle = self.flash.parameters.firmware.idle_after.0 as f64;
-        // The fold that has begun when the rest ends is brought to its end.
+        // A fold that has begun is completed even if the idle time ends.
         (blocks <= folded_at_most).then(|| idle + (blocks.ceil() - 1.0).max(0.0) * self.fold_ns())
     }
 }

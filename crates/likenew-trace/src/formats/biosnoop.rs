@@ -1,10 +1,10 @@
-//! What biosnoop prints, one I/O a line in the order in which they end:
-//! `TIME(s) COMM PID DISK T SECTOR BYTES [P] [QUE(ms)] LAT(ms)`.
+//! Reads biosnoop's output, one I/O a line, in the order of their ends: `TIME(s) COMM PID DISK T SECTOR BYTES [P]
+//! [QUE(ms)] LAT(ms)`.
 //!
-//! The time is that of the end, to the microsecond since the first; the latency counts from the request's start
-//! on the drive. The Python tool of bcc (`biosnoop-bpfcc`) knows writes, and calls all else R; that of
-//! libbpf-tools prints the letters of a request. `P` is there with `-P` and the time in a queue with `-Q`; an I/O
-//! whose start was missed has no disk. Source: `tools/biosnoop.py` and `libbpf-tools/biosnoop.c` of bcc.
+//! The time is that of the end, in microseconds since the first end. The latency counts from the request's start on the
+//! drive. The Python tool of bcc (`biosnoop-bpfcc`) prints W for writes and R for all else; the tool of libbpf-tools
+//! prints the request's letters. `P` comes with `-P`, the time in a queue with `-Q`. An I/O whose start was missed has
+//! no disk. Source: `tools/biosnoop.py` and `libbpf-tools/biosnoop.c` of bcc.
 
 use likenew_core::io::Op;
 use likenew_core::trace::TraceIo;
@@ -20,24 +20,24 @@ use crate::wording::expected;
 
 pub(super) const FORMAT: Format = Format {
     header: "time(s) ",
-    // Lines stand in the order in which I/Os end: one that takes a second stands behind all of that second.
+    // Lines are in the order of ends, so a 1 s I/O comes after all I/Os that ended within its second.
     lateness: 1 << 18,
     ..Format::new("biosnoop", || Box::<Biosnoop>::default())
 };
 
-/// The first columns, and the last.
+/// The first columns, and the last one.
 const COLUMNS: [&[u8]; 8] = [b"TIME(s)", b"COMM", b"PID", b"DISK", b"T", b"SECTOR", b"BYTES", b"LAT(ms)"];
 
-/// Columns behind `T` at least: sector, bytes and latency.
+/// Fewest columns after `T`: sector, bytes and latency.
 const BEHIND_MIN: usize = 3;
 
-/// Added to all times, as the first I/Os began before the first of them ended.
+/// Added to all times, because the first I/Os began before time 0, the first end.
 const START: u64 = SPAN_MAX.0;
 
 /// Reads biosnoop's output.
 #[derive(Default)]
 struct Biosnoop {
-    /// Columns behind `T`.
+    /// Number of columns after `T`.
     behind: Option<usize>,
 }
 
@@ -46,7 +46,7 @@ impl Parse for Biosnoop {
         if line.starts_with(COLUMNS[0]) {
             return self.header(line, intake);
         }
-        // What the tools say of lost events is not part of their output, and may be kept with it.
+        // The tools report lost events outside of their output, but a file may contain both.
         if line.starts_with(b"lost ") || line.starts_with(b"Possibly lost ") {
             intake.notes.count(Counted::LostEvents);
             return Ok(());
@@ -95,7 +95,7 @@ impl Parse for Biosnoop {
                 return Ok(());
             }
         };
-        // The Python tool calls a discard so, and no drive takes such a read.
+        // The Python tool prints R for a discard, too. No drive takes such a long read.
         if letters == b"R" && bytes > LENGTH_MAX {
             op = Op::Trim;
         }
@@ -103,7 +103,7 @@ impl Parse for Biosnoop {
             return Ok(());
         }
         let (offset, length) = Range { sector, sectors: bytes / SECTOR, bracket: b"" }.bytes(columns)?;
-        // libbpf's tool subtracts without a sign what ended before the first that it heard of.
+        // The libbpf tool prints unsigned differences, which wrap for I/Os that ended before the first one it traced.
         let end = if is_negative { START.saturating_sub(time) } else { START.wrapping_add(time) };
         let (at, latency) = (Nanos(end.saturating_sub(latency)), Some(Nanos(latency)));
         let application = intake.applications.index(program);
@@ -112,7 +112,7 @@ impl Parse for Biosnoop {
 }
 
 impl Biosnoop {
-    /// The line with the names of the columns; files that were joined have several.
+    /// Reads the names of the columns. Joined files have several such lines.
     fn header(&mut self, line: &[u8], intake: &mut Intake) -> Result<(), LineError> {
         let words: Vec<&[u8]> = line.split(|byte| *byte == b' ').filter(|word| !word.is_empty()).collect();
         let first = &COLUMNS[..COLUMNS.len() - 1];
@@ -120,7 +120,7 @@ impl Biosnoop {
             return Err(LineError::at(0, expected::BIOSNOOP_COLUMNS));
         }
         let is_first = self.behind.replace(words.len() - (COLUMNS.len() - BEHIND_MIN)).is_none();
-        // Only the Python tool has a column of one letter.
+        // Only the Python tool has a column for a single letter.
         if is_first && memchr::memmem::find(line, b" T SECTOR").is_some() {
             intake.notes.add(Note::DiscardsAsReads);
         }
@@ -128,7 +128,7 @@ impl Biosnoop {
     }
 }
 
-/// How many words at the end of a line are numbers.
+/// Number of words at the end of a line that are numbers.
 fn numbers_at_end(line: &[u8]) -> usize {
     let is_number =
         |word: &&[u8]| word.iter().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b'-'));
@@ -136,7 +136,7 @@ fn numbers_at_end(line: &[u8]) -> usize {
     words.take_while(is_number).count()
 }
 
-/// The parts of `COMM PID [DISK]`. A program's name may hold blanks; one that is not known is `?`.
+/// The parts of `COMM PID [DISK]`. A program's name may contain blanks; an unknown name is `?`.
 fn program_and_disk(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let last_word = |text: &[u8]| text.iter().rposition(|byte| *byte == b' ').map_or(0, |blank| blank + 1);
     let is_number = |word: &[u8]| !word.is_empty() && word.iter().all(u8::is_ascii_digit);

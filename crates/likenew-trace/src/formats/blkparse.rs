@@ -1,8 +1,8 @@
-//! What blkparse prints by default: `DEVICE CPU SEQUENCE SECONDS PID ACTION RWBS SECTOR + COUNT [PROGRAM]`.
+//! Reads blkparse's default output: `DEVICE CPU SEQUENCE SECONDS PID ACTION RWBS SECTOR + COUNT [PROGRAM]`.
 //!
-//! D is an I/O that leaves for the drive, C its end, R one that leaves again. Of a device that has no D rows,
-//! such as one of the device mapper, Q rows are taken. The blk tracer of Linux with its option `blk_classic`
-//! prints the same without a sequence. Source: blkparse(1).
+//! D is an I/O that goes to the drive, C its end, R an I/O that will go again. Devices without D rows, such as those of
+//! the device mapper, are read by their Q rows. Linux's blk tracer with the option `blk_classic` prints the same
+//! without a sequence. Source: blkparse(1).
 
 use likenew_core::units::Nanos;
 
@@ -20,7 +20,7 @@ pub(super) const FORMAT: Format = Format::new("blkparse", || Box::<Blkparse>::de
 #[derive(Default)]
 struct Blkparse {
     layers: Layers,
-    /// The summary has begun.
+    /// Whether the summary at the end has begun.
     has_ended: bool,
 }
 
@@ -29,12 +29,12 @@ struct Row<'l> {
     device: &'l [u8],
     at: Nanos,
     at_column: usize,
-    /// What it means for an I/O, if anything.
+    /// The step in an I/O's life, if the row is about an I/O.
     event: Option<(Layer, EventKind)>,
 }
 
 impl Parse for Blkparse {
-    /// What the file begins with shows of which devices it has D rows.
+    /// Learns from the first rows which devices have D rows.
     fn begin(&mut self, ahead: &[u8], _intake: &mut Intake) {
         let rows = ahead.split(|byte| *byte == b'\n').filter_map(|line| row(&mut Cursor::new(line)).ok());
         self.layers.learn(rows.filter_map(|row| Some((row.device, row.event?))));
@@ -72,7 +72,7 @@ impl Parse for Blkparse {
     }
 }
 
-/// Whether this is the end of a row about a command: `36 (12 01 …) [program]`.
+/// Whether the row ends like one about a driver's command: `36 (12 01 …) [program]`.
 fn is_command(rest: &[u8]) -> bool {
     let mut cursor = Cursor::new(rest);
     cursor.skip_blanks();
@@ -82,7 +82,7 @@ fn is_command(rest: &[u8]) -> bool {
     }
 }
 
-/// The fields up to the action.
+/// Reads the fields up to the action.
 fn row<'l>(cursor: &mut Cursor<'l>) -> Result<Row<'l>, LineError> {
     cursor.skip_blanks();
     let device = device(cursor)?;

@@ -1,7 +1,7 @@
-//! The binary files of blktrace, one for each processor: records of 48 bytes, each with data behind it.
+//! Reads blktrace's binary files, one for each processor: records of 48 bytes, each followed by data.
 //!
-//! The byte order is that of the machine that recorded, as the magic number shows. Events are those that blkparse prints;
-//! notices give the names of processes. Source: `struct blk_io_trace` of `include/uapi/linux/blktrace_api.h`, and
+//! The magic number shows the byte order of the recording machine. Events are those that blkparse prints; notices give
+//! names of processes. Source: `struct blk_io_trace` of `include/uapi/linux/blktrace_api.h`, and
 //! `kernel/trace/blktrace.c` of Linux.
 
 use std::io::Write as _;
@@ -17,7 +17,7 @@ use crate::lines::Framing;
 use crate::notes::Counted;
 use crate::wording::expected;
 
-/// The version of records that is read.
+/// The version of records that can be read.
 pub(super) const VERSION: u8 = 7;
 
 pub(super) const FORMAT: Format = Format {
@@ -29,7 +29,7 @@ pub(super) const FORMAT: Format = Format {
 /// Bytes of a record without its data.
 const RECORD_BYTES: usize = 48;
 
-// ## Places of values in a record, in bytes
+// ## Offsets of values in a record, in bytes
 
 const TIME: usize = 8;
 const SECTOR_AT: usize = 16;
@@ -40,14 +40,14 @@ const DEVICE: usize = 36;
 const ERROR: usize = 44;
 const DATA_LENGTH: usize = 46;
 
-/// The lower half of an action: what happens. The upper half holds categories.
+/// Event by the lower half of an action; the upper half holds categories.
 const ACTIONS: [(u32, (Layer, EventKind)); 4] = [
     (1, (Layer::Bio, EventKind::Issue)),
     (6, (Layer::Request, EventKind::Requeued)),
     (7, (Layer::Request, EventKind::Issue)),
     (8, (Layer::Request, EventKind::Complete)),
 ];
-/// Set in an action: the number of a control group stands before the data.
+/// Bit of an action: a control group's number precedes the data.
 const WITH_GROUP: u32 = 1 << 8;
 const GROUP_BYTES: usize = 8;
 
@@ -57,21 +57,21 @@ const COMMAND: u32 = 1 << 25;
 const NOTICE: u32 = 1 << 26;
 const DISCARD: u32 = 1 << 29;
 
-/// Bits of a device's number that are its minor number.
+/// Bits of a device's number for its minor number.
 const MINOR_BITS: u32 = 20;
 
-/// Names of processes that are kept. Chosen: more than run at once on most machines, and a few MB.
+/// Most names of processes that are kept. Chosen: more than run at once on most machines, and a few MB.
 const NAMES_MAX: usize = 1 << 16;
 
 /// Reads records of blktrace.
 #[derive(Default)]
 struct Blktrace {
     layers: Layers,
-    /// By the number of the process.
+    /// Name by process number.
     names: FxHashMap<u32, Box<[u8]>>,
 }
 
-/// A record, and what reads its numbers.
+/// A record and its byte order.
 #[derive(Clone, Copy)]
 struct Record<'l> {
     bytes: &'l [u8],
@@ -130,7 +130,7 @@ impl Parse for Blktrace {
 }
 
 impl Blktrace {
-    /// Learns the name of a process; other notices say nothing of I/Os.
+    /// Learns the name of a process. Other notices do not concern I/Os.
     fn notice(&mut self, record: Record<'_>, action: u32) {
         let mut data = &record.bytes[RECORD_BYTES..];
         if action & WITH_GROUP != 0 {
@@ -177,7 +177,7 @@ impl<'l> Record<'l> {
         u64::from_le_bytes(self.number(at))
     }
 
-    /// What it means for an I/O, if anything.
+    /// The step in an I/O's life, if the record is about an I/O.
     fn event(self) -> Option<(Layer, EventKind)> {
         let action = self.word(ACTION);
         let happens = action & 0xffff & !WITH_GROUP;
@@ -195,7 +195,7 @@ impl<'l> Record<'l> {
     }
 }
 
-/// The letters of a request with these categories.
+/// The letters of a request with these categories, as blkparse prints them.
 fn letters(action: u32) -> &'static [u8] {
     match (action & FLUSH != 0, action & DISCARD != 0, action & WRITE != 0) {
         (true, _, true) => b"FW",
@@ -206,15 +206,14 @@ fn letters(action: u32) -> &'static [u8] {
     }
 }
 
-/// Bytes of the first record with its data, once all of them are there. What is no record ends where one without data
-/// would.
+/// Length of the first record with its data, once all bytes are there. Invalid bytes count as a record without data.
 fn length(bytes: &[u8]) -> Option<usize> {
     let first = bytes.get(..RECORD_BYTES)?;
     let data = Record::new(first).map_or(0, |record| usize::from(record.half(DATA_LENGTH)));
     Some(RECORD_BYTES + data).filter(|length| *length <= bytes.len())
 }
 
-/// When the event of a record happened; 0 of a torn one.
+/// Time of a record's event; 0 for a damaged record.
 fn time(bytes: &[u8]) -> u64 {
     Record::new(bytes).map_or(0, |record| record.long(TIME))
 }

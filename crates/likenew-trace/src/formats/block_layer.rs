@@ -1,7 +1,7 @@
-//! Events of a request in Linux's block layer, as blkparse and tracefs print them.
+//! Events of Linux's block layer, as blkparse, blktrace and tracefs record them.
 //!
-//! The letters of a request, such as `WS` or `FWFSM`: F for a flush before it, then the operation, then F (through to the
-//! medium), A (read ahead), S (a program waits for it), M (metadata). Source: `blk_fill_rwbs` of Linux.
+//! A request has letters such as `WS` or `FWFSM`: F for a flush before it, then the operation, then F (FUA: through to
+//! the medium), A (read ahead), S (a program waits for it), M (metadata). Source: `blk_fill_rwbs` of Linux.
 
 use likenew_core::io::Op;
 use likenew_core::trace::TraceIo;
@@ -15,28 +15,28 @@ use crate::lines::Cursor;
 use crate::notes::Counted;
 use crate::wording::expected;
 
-/// What an event is about.
+/// The layer in which an event happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Layer {
     /// An I/O as a file system or a program submits it to a device.
     Bio,
-    /// What the device's driver gets: one bio, or several that were merged.
+    /// An I/O for the device's driver: one bio, or several that were merged.
     Request,
 }
 
-/// What happens.
+/// A step in an I/O's life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum EventKind {
-    /// It leaves for the drive.
+    /// The I/O goes to the drive.
     Issue,
-    /// It, or a part of it, ends.
+    /// The I/O, or a part of it, ends.
     Complete,
-    /// The drive did not take it; it will leave again.
+    /// The drive did not accept the I/O; it will go again.
     Requeued,
 }
 
-/// What an action of blktrace means for the I/Os of a device, such as `D`; `None` where it is no letter. Source:
-/// blkparse(1), "Trace actions".
+/// The event for an action of blktrace, such as `D`; `None` for text that is no action. Source: blkparse(1), "Trace
+/// actions".
 pub(super) fn action(letters: &[u8]) -> Option<Option<(Layer, EventKind)>> {
     Some(match letters {
         b"Q" => Some((Layer::Bio, EventKind::Issue)),
@@ -48,17 +48,17 @@ pub(super) fn action(letters: &[u8]) -> Option<Option<(Layer, EventKind)>> {
     })
 }
 
-/// Which events of each device are its I/Os: those of requests or, where a device has none, those of bios. So each I/O
-/// counts once, and devices of the device mapper and of NVMe multipath, which have bios alone, are read as well.
+/// Decides which events count as a device's I/Os, so that each I/O counts once: its requests or, without any, its bios.
+/// The device mapper and NVMe multipath only have bios.
 #[derive(Default)]
 pub(super) struct Layers {
-    /// Devices that begin without requests.
+    /// Devices that have bios and no requests at the file's beginning.
     bios: FxHashSet<Box<[u8]>>,
     requests: FxHashSet<Box<[u8]>>,
 }
 
 impl Layers {
-    /// Takes the devices of the events with which a file begins.
+    /// Learns the layers of devices from the file's first events.
     pub(super) fn learn<'l>(&mut self, events: impl Iterator<Item = (&'l [u8], (Layer, EventKind))>) {
         for (device, (layer, kind)) in events {
             let devices = if layer == Layer::Bio { &mut self.bios } else { &mut self.requests };
@@ -69,10 +69,10 @@ impl Layers {
         self.bios.retain(|device| !self.requests.contains(device));
     }
 
-    /// Whether this event is one of an I/O of the device.
+    /// Whether this event counts.
     ///
     /// # Errors
-    /// The device has requests after all.
+    /// A device that was read by its bios has requests after all.
     pub(super) fn take(&self, device: &[u8], (layer, kind): (Layer, EventKind)) -> Result<bool, LineError> {
         let takes_bios = !self.bios.is_empty() && self.bios.contains(device);
         match (layer, kind) {
@@ -81,13 +81,13 @@ impl Layers {
                 Err(LineError::Line(LineProblem::FirstRequest))
             }
             (Layer::Request, EventKind::Requeued) => Ok(!takes_bios),
-            // blktrace has the same action for the end of both.
+            // blktrace uses one action for the end of a request and of a bio.
             (Layer::Request, _) => Ok(true),
         }
     }
 }
 
-/// An event, and the place of its values in the line.
+/// An event, and where its values are in the line.
 pub(super) struct Event<'l> {
     pub(super) at: Nanos,
     pub(super) kind: EventKind,
@@ -99,7 +99,7 @@ pub(super) struct Event<'l> {
 }
 
 impl Event<'_> {
-    /// Passes it on, if it is about the volume that is read.
+    /// Passes the event to `intake` if it concerns the selected volume.
     pub(super) fn apply_to(self, intake: &mut Intake) -> Result<(), LineError> {
         let moved = payload(self.letters, self.range.sectors);
         let moved = moved.ok_or(LineError::at(self.letters_at, expected::KNOWN_LETTERS))?;
@@ -129,22 +129,22 @@ impl Event<'_> {
     }
 }
 
-/// The letters of a request, and their place.
+/// Reads the letters of a request; returns their column, too.
 pub(super) fn letters<'l>(cursor: &mut Cursor<'l>) -> Result<(&'l [u8], usize), LineError> {
     cursor.blanks(expected::LETTERS)?;
     let at = cursor.at();
     Ok((cursor.word(), at))
 }
 
-/// The range of a request and the text in its brackets.
+/// The sectors of a request, and the text in brackets after them.
 pub(super) struct Range<'l> {
     pub(super) sector: u64,
     pub(super) sectors: u64,
-    /// The program at the beginning of an I/O, the error at its end.
+    /// In an issue event the program, in a completion the error.
     pub(super) bracket: &'l [u8],
 }
 
-/// Reads `SECTOR + COUNT (…) … [BRACKET]`. A request without blocks has `SECTOR [BRACKET]` or the bracket alone.
+/// Reads `SECTOR + COUNT (…) … [BRACKET]`. A request without blocks has `SECTOR [BRACKET]` or only the bracket.
 pub(super) fn range<'l>(cursor: &mut Cursor<'l>, columns: &mut Columns) -> Result<Range<'l>, LineError> {
     cursor.skip_blanks();
     columns.offset = cursor.at();
@@ -162,7 +162,7 @@ pub(super) fn range<'l>(cursor: &mut Cursor<'l>, columns: &mut Columns) -> Resul
 }
 
 impl Range<'_> {
-    /// First byte and length.
+    /// First byte and length in bytes.
     pub(super) fn bytes(&self, columns: Columns) -> Result<(u64, u64), LineError> {
         if self.sectors == 0 {
             return Ok((0, 0));
@@ -176,7 +176,7 @@ impl Range<'_> {
     }
 }
 
-/// What stands between the first bracket that opens and the last that closes.
+/// The text between the first opening and the last closing bracket.
 fn bracket<'l>(cursor: &mut Cursor<'l>) -> Result<&'l [u8], LineError> {
     let rest = cursor.rest();
     let from = memchr::memchr(b'[', rest);
@@ -189,16 +189,16 @@ fn bracket<'l>(cursor: &mut Cursor<'l>) -> Result<&'l [u8], LineError> {
     }
 }
 
-/// What a request moves.
+/// The kind of a request, in terms of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Payload {
-    /// Blocks, or what was written before it.
+    /// A read, write, trim or flush.
     Io(Op),
-    /// Nothing that a trace holds: commands of drivers, zones.
+    /// Something that a trace does not contain: driver commands, zone management.
     Nothing,
 }
 
-/// What these letters mean; `None` for any other text.
+/// The payload for these letters; `None` if they are unknown.
 pub(super) fn payload(letters: &[u8], sectors: u64) -> Option<Payload> {
     if letters.is_empty() || !letters.iter().all(|letter| b"RWDEFNZASMUVBP".contains(letter)) {
         return None;
@@ -211,13 +211,13 @@ pub(super) fn payload(letters: &[u8], sectors: u64) -> Option<Payload> {
         Some(b'R') => Payload::Io(Op::Read),
         Some(b'W') => Payload::Io(Op::Write),
         Some(b'D') => Payload::Io(Op::Trim),
-        // Appending to a zone.
+        // A zone append is a write.
         Some(b'Z') if letters.get(1) == Some(&b'A') => Payload::Io(Op::Write),
         _ => Payload::Nothing,
     })
 }
 
-/// A device, such as `8,0`.
+/// Reads a device, such as `8,0`.
 pub(super) fn device<'l>(cursor: &mut Cursor<'l>) -> Result<&'l [u8], LineError> {
     let from = cursor.at();
     cursor.number(expected::DEVICE)?;

@@ -1,8 +1,8 @@
-//! fio's iolog, versions 2 and 3.
+//! Reads and writes fio's iolog, versions 2 and 3.
 //!
-//! Version 2: `FILE ACTION [OFFSET LENGTH]`, time passes by `FILE wait MICROSECONDS`. Version 3: the time
-//! comes first, in microseconds since the start of the job. Source: fio's HOWTO, "Trace file format v2" and
-//! "v3"; the unit is the one of fio 3.33, which the HOWTO does not name.
+//! Version 2: `FILE ACTION [OFFSET LENGTH]`, with `FILE wait MICROSECONDS` between them. Version 3: each line begins
+//! with its time, in microseconds since the start of the job. Source: fio's HOWTO, "Trace file format v2" and "v3". The
+//! HOWTO names no unit; it is that of fio 3.33.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -28,7 +28,7 @@ const MICROSECOND_NS: u64 = 1_000;
 #[derive(Default)]
 struct Iolog {
     version: Option<u8>,
-    /// Version 2: the sum of all waits.
+    /// Time in version 2: the sum of all waits.
     now: Nanos,
     has_waited: bool,
 }
@@ -84,7 +84,7 @@ impl Iolog {
         let wait = cursor.scale(MICROSECOND_NS, expected::WAIT)?;
         self.now = Nanos(self.now.0.checked_add(wait).ok_or(line_error)?);
         self.has_waited = true;
-        // fio reads four words, so that files have a length here, too.
+        // fio expects four words, so its own files add a length here.
         if !cursor.rest().trim_ascii().is_empty() {
             cursor.blanks(expected::BLANK)?;
             cursor.number(expected::IGNORED_NUMBER)?;
@@ -104,23 +104,23 @@ fn range(cursor: &mut Cursor<'_>) -> Result<(u64, u64, Columns), LineError> {
     Ok((offset, length, columns))
 }
 
-/// The drive's name in the iolog; fio's `replay_redirect` says which one it is.
+/// The drive's name in the iolog. fio's `replay_redirect` replaces it with a real one.
 const FILE: &str = "drive";
 
-/// A longer discard is written in pieces: fio has buffers as long as the longest of its I/Os.
+/// Longer discards are split: fio allocates a buffer as long as its longest I/O.
 const TRIM_MAX: u64 = 64 << 20;
 
 /// A version of fio's iolog.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IologVersion {
-    /// Every fio reads it, but without the times: fio waits by absolute milliseconds there, not as its HOWTO
-    /// says.
+    /// Every fio reads this version, but without times. fio takes its waits as absolute milliseconds, against its own
+    /// HOWTO.
     Two,
-    /// fio reads it since 3.31, with times in whole microseconds.
+    /// fio reads this version since 3.31, with times in whole microseconds.
     Three,
 }
 
-/// Writes records as an iolog of fio. Latencies and applications have no place there; a flush becomes a `sync`.
+/// Writes records as an iolog of fio, without latencies and applications. A flush becomes a `sync`.
 pub struct IologWriter {
     out: BufWriter<File>,
     version: IologVersion,
@@ -129,14 +129,14 @@ pub struct IologWriter {
 }
 
 impl IologWriter {
-    /// Begins a new file.
+    /// Creates the file and writes its first lines.
     ///
     /// # Errors
     /// The file exists already, or cannot be created or written.
     pub fn create(path: &Path, version: IologVersion) -> Result<Self, TraceError> {
         let begin = || {
             let out = BufWriter::with_capacity(256 << 10, File::create_new(path)?);
-            // fio takes a time of 0 for none and forgets the wait behind it.
+            // fio takes a time of 0 for none and then forgets the next wait.
             let mut writer = Self { out, version, records: 0, now_us: 1 };
             let number = if version == IologVersion::Two { 2 } else { 3 };
             writeln!(writer.out, "fio version {number} iolog")?;
@@ -147,7 +147,7 @@ impl IologWriter {
         begin().map_err(|error| TraceError::File { action: "write", file: path.display().to_string(), error })
     }
 
-    /// Closes the file. Returns how many records it holds.
+    /// Closes the file. Returns the number of its records.
     ///
     /// # Errors
     /// The file cannot be written.

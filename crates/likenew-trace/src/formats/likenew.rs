@@ -1,4 +1,4 @@
-//! The project's format, as described in `docs/reference/trace.md`.
+//! Reads and writes the project's own format, described in `docs/reference/trace.md`.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -20,13 +20,13 @@ use crate::wording::expected;
 pub(super) const FORMAT: Format =
     Format { magics: &[FIRST_LINE.as_bytes()], ..Format::new("likenew", || Box::<Likenew>::default()) };
 
-/// The first line of every trace: what it is, and the version of its format.
+/// The first line of every trace, with the version of the format.
 pub(crate) const FIRST_LINE: &str = "# likenew trace 1";
 
 /// The line above the records.
 const COLUMNS: &str = "at_ns,op,offset,length,latency_ns,application";
 
-/// The key of the last line, whose value is the count of records.
+/// Key of the last line, which holds the number of records.
 const END: &str = "end";
 
 /// Reads the project's own format.
@@ -36,7 +36,7 @@ struct Likenew {
     has_started: bool,
     has_columns: bool,
     records: u64,
-    /// What the last line counts.
+    /// Number of records by the last line.
     end: Option<u64>,
 }
 
@@ -138,7 +138,7 @@ fn op(cursor: &mut Cursor<'_>) -> Result<Op, LineError> {
     cursor.meaning(op, &OPERATIONS, expected::OPERATION)
 }
 
-/// The last field: as it is, or in quotes with inner ones doubled.
+/// Reads the last field: plain text, or text in quotes with inner quotes doubled.
 fn application<'l>(cursor: &mut Cursor<'l>) -> Result<Cow<'l, [u8]>, LineError> {
     let rest = cursor.rest();
     let [b'"', quoted @ ..] = rest else {
@@ -163,18 +163,18 @@ fn application<'l>(cursor: &mut Cursor<'l>) -> Result<Cow<'l, [u8]>, LineError> 
     Err(LineError::at(cursor.at(), expected::NAME_IN_QUOTES))
 }
 
-/// What is known of a trace as a whole. Each value is one line of text; what is not known is left out.
+/// Properties of a trace. Each value is one line of text; an unknown one is `None`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TraceHead {
-    /// The drive as the system calls it, such as `sda`.
+    /// The drive's name in the system, such as `sda`.
     pub name: Option<String>,
-    /// Its model.
+    /// The drive's model.
     pub model: Option<String>,
-    /// Bytes that it can address.
+    /// The drive's capacity in bytes.
     pub capacity: Option<u64>,
-    /// Its smallest unit of address, in bytes.
+    /// The drive's smallest addressable unit in bytes.
     pub block: Option<u32>,
-    /// The clock that `at_ns` was read from.
+    /// The clock of `at_ns`.
     pub clock: Option<String>,
     /// When the recording began, such as `2026-03-01T12:00:00Z`.
     pub recorded: Option<String>,
@@ -182,15 +182,15 @@ pub struct TraceHead {
     pub kernel: Option<String>,
     /// Records that the recorder missed; 0 means none.
     pub lost_events: Option<u64>,
-    /// Further values of a recorder: keys of lower-case letters, digits and `_`.
+    /// Other values from a recorder. Keys consist of lower-case letters, digits and `_`.
     pub extra: Vec<(String, String)>,
 }
 
-/// Lines of a header, at most.
+/// Most other values of a header.
 const OTHERS_MAX: usize = 256;
 
 impl TraceHead {
-    /// The lines of the head by key, in their order.
+    /// Keys and values of the header, in the order of its lines.
     pub fn pairs(&self) -> Vec<(&str, String)> {
         let text = |value: &Option<String>| value.clone();
         let known = [
@@ -207,10 +207,10 @@ impl TraceHead {
         known.chain(self.extra.iter().map(|(key, value)| (key.as_str(), value.clone()))).collect()
     }
 
-    /// Takes a line of a head; a later line of the same key replaces the earlier one.
+    /// Takes a line of the header. A later line with the same key replaces an earlier one.
     ///
     /// # Errors
-    /// A description of this key's valid values, for errors.
+    /// The valid values of this key, for the error message.
     pub(crate) fn set(&mut self, key: &str, value: &str) -> Result<(), &'static str> {
         let text = || Some(value.to_owned());
         let number = || value.parse::<u64>().ok();
@@ -238,18 +238,17 @@ impl TraceHead {
     }
 }
 
-/// Records wait in memory until there are so many bytes of text …
+/// Bytes of text that wait in memory before they are written out.
 const FLUSH_BYTES: usize = 256 << 10;
 
-/// … or a record comes that left this long after the last one that was written out. Chosen: a kill loses at
-/// most one second.
+/// Time between records after which waiting ones are written out. Chosen: a kill loses at most one second.
 const FLUSH_SPAN: Nanos = Nanos::from_secs(1);
 
 /// Writes records in the project's own format as they come.
 ///
-/// Whatever kills the program, all but the latest records are in the file: at most 256 KiB of text, and
-/// nothing older than a second by the times of the records; [`TraceWriter::flush`] writes those out as well.
-/// A file without [`TraceWriter::finish`] has no end mark, and its readers report that.
+/// A killed program loses at most 256 KiB of text, and nothing older than a second by the records' times.
+/// [`TraceWriter::flush`] writes waiting records out as well. Without [`TraceWriter::finish`] the file has no end mark,
+/// and readers report that.
 pub struct TraceWriter {
     out: TraceSinkFile,
     text: Vec<u8>,
@@ -273,7 +272,7 @@ impl TraceSinkFile {
 }
 
 impl TraceWriter {
-    /// Begins a new file, compressed if its name ends in `.zst`, and writes the header.
+    /// Creates the file and writes its header. A name that ends in `.zst` means compression.
     ///
     /// # Errors
     /// The file exists already, or cannot be created or written.
@@ -296,18 +295,17 @@ impl TraceWriter {
         Ok(writer)
     }
 
-    /// Adds a property of the trace that was not known before, such as `lost_events`; it replaces the
-    /// header's value of this key.
+    /// Adds a property that was not known at the start, such as `lost_events`. It replaces the header's value.
     pub fn note(&mut self, key: &str, value: &str) {
         self.pair(key, value);
     }
 
-    /// Records so far.
+    /// Number of records so far.
     pub fn records(&self) -> u64 {
         self.records
     }
 
-    /// Writes out all waiting records, so that they survive a kill.
+    /// Writes out all waiting records, so that a kill cannot lose them.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -321,7 +319,7 @@ impl TraceWriter {
         self.out.write().flush()
     }
 
-    /// Writes the end mark and closes the file. Returns how many records it holds.
+    /// Writes the end mark and closes the file. Returns the number of its records.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -382,7 +380,7 @@ fn encoder(file: File) -> io::Result<zstd::Encoder<'static, File>> {
     Ok(encoder)
 }
 
-/// Refuses what no reader would accept.
+/// Refuses a record that no reader would accept.
 fn check(io: &TraceIo, latest: Nanos) -> io::Result<()> {
     let reason = if io.at < latest {
         wording::record_too_early(io.at, latest)
@@ -394,7 +392,7 @@ fn check(io: &TraceIo, latest: Nanos) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::InvalidInput, reason))
 }
 
-/// The name, in quotes where a reader of CSV would take it for something else.
+/// Writes the name, in quotes if it contains a separator, quote, `#` or control character.
 fn put_name(text: &mut Vec<u8>, name: &str) {
     if name.bytes().all(|b| !matches!(b, b',' | b'"' | b'#' | 0..b' ' | 0x7f)) {
         return text.extend_from_slice(name.as_bytes());
@@ -404,7 +402,7 @@ fn put_name(text: &mut Vec<u8>, name: &str) {
     text.push(b'"');
 }
 
-/// The text without line ends and other control characters.
+/// The text with control characters, such as line ends, replaced by blanks.
 fn one_line(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }

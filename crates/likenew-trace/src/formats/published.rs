@@ -1,15 +1,14 @@
-//! Formats in which traces were published for research: text with one I/O a line.
+//! Reads published research traces: text with one I/O a line.
 //!
 //! MSR Cambridge: `Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime`, without a header. Times are Windows
 //! file times, 100 ns each; offset and size are bytes. Source: README of the traces published with D. Narayanan, A.
-//! Donnelly, A. Rowstron, "Write Off-Loading: Practical Power Management for Enterprise Storage", FAST 2008 (SNIA IOTTA,
-//! block I/O traces 387).
+//! Donnelly, A. Rowstron, "Write Off-Loading: Practical Power Management for Enterprise Storage", FAST 2008 (SNIA
+//! IOTTA, block I/O traces 387).
 //!
-//! SYSTOR '17: `Timestamp,Response,IOType,LUN,Offset,Size` with a header, packed with gzip. Times are seconds with up to
-//! nine digits behind the point, valid to the microsecond; offset and size are bytes. The type is R, W or empty; what is
-//! empty moved nothing that is known. Source: README of the traces published with C. Lee et al., "Understanding storage
-//! traffic characteristics on enterprise virtual desktop infrastructure", SYSTOR 2017 (SNIA IOTTA, block I/O traces
-//! 4928).
+//! SYSTOR '17: `Timestamp,Response,IOType,LUN,Offset,Size` with a header, compressed with gzip. Times are seconds with
+//! up to nine decimals, valid to the microsecond; offset and size are bytes. The type is R, W or empty; it is unknown
+//! what empty ones moved. Source: README of the traces published with C. Lee et al., "Understanding storage traffic
+//! characteristics on enterprise virtual desktop infrastructure", SYSTOR 2017 (SNIA IOTTA, block I/O traces 4928).
 //!
 //! Alibaba's block traces of 2020: `device_id,opcode,offset,length,timestamp`, without a header. The opcode is R or W,
 //! offset and length are bytes, the time is in microseconds. Source: README of github.com/alibaba/block-traces,
@@ -26,10 +25,11 @@
 //! with A. Verma et al., "SRCMap: Energy Proportional Storage using Dynamic Consolidation", FAST 2010 (SNIA IOTTA, block
 //! I/O traces 390).
 //!
-//! Storage Performance Council (Financial and WebSearch of the UMass Trace Repository): `ASU,LBA,size,opcode,timestamp`,
-//! and fields that its writer may add. The unit (ASU) is a number, the address in sectors of 512 bytes in these traces,
-//! the size in bytes, the opcode R or W in either case; the time is in seconds. Source: SPC, "Trace File Format
-//! Specification", revision 1.0.1 (2002), published with the traces (traces.cs.umass.edu, Storage).
+//! Storage Performance Council (Financial and WebSearch of the UMass Trace Repository):
+//! `ASU,LBA,size,opcode,timestamp`, and fields that a writer may add. The unit (ASU) is a number, the address is in
+//! sectors of 512 bytes in these traces, the size in bytes. The opcode is R or W in either case; the time is in
+//! seconds. Source: SPC, "Trace File Format Specification", revision 1.0.1 (2002), published with the traces
+//! (traces.cs.umass.edu, Storage).
 
 use likenew_core::io::Op;
 use likenew_core::trace::TraceIo;
@@ -42,7 +42,7 @@ use crate::lines::Cursor;
 use crate::notes::{Counted, Note};
 use crate::wording::expected;
 
-/// The volume is host and disk: `src1,2` in the file, `src1_2` in the names of the files.
+/// A volume is a host and a disk: `src1,2` in the file, `src1_2` in the files' names.
 pub(super) const MSR: Format = Format {
     header: "timestamp,hostname,",
     separators: Separators { file: b',', display_name: b'_' },
@@ -58,7 +58,7 @@ pub(super) const ALIBABA: Format =
 pub(super) const TENCENT: Format =
     Format { header: "timestamp,offset,", ..Format::new("tencent", || Box::new(Tencent)) };
 
-/// The volume is `6 0` in the file and `6,0` elsewhere.
+/// A volume is `6 0` in the file and `6,0` elsewhere.
 pub(super) const FIU: Format = Format {
     separators: Separators { file: b' ', display_name: b',' },
     ..Format::new("fiu", || Box::new(Lines(fiu)))
@@ -66,7 +66,7 @@ pub(super) const FIU: Format = Format {
 
 pub(super) const SPC: Format = Format::new("spc", || Box::new(Lines(spc)));
 
-/// Reads lines each of which has its whole meaning in itself.
+/// A parser for formats in which no line depends on another.
 struct Lines(fn(&[u8], &mut Intake) -> Result<(), LineError>);
 
 impl Parse for Lines {
@@ -77,7 +77,7 @@ impl Parse for Lines {
 
 const READ_OR_WRITE: [(&str, Op); 2] = [("R", Op::Read), ("W", Op::Write)];
 
-/// The unit of a Windows file time.
+/// Unit of a Windows file time.
 const TICK_NS: u64 = 100;
 
 fn msr(line: &[u8], intake: &mut Intake) -> Result<(), LineError> {
@@ -107,7 +107,7 @@ fn msr(line: &[u8], intake: &mut Intake) -> Result<(), LineError> {
 }
 
 fn systor(line: &[u8], intake: &mut Intake) -> Result<(), LineError> {
-    // Files that were joined have one each.
+    // Joined files contain several headers.
     if is_header(line) {
         return Ok(());
     }
@@ -189,7 +189,7 @@ impl Parse for Tencent {
     }
 }
 
-/// Fields behind the process, whose name can hold blanks.
+/// Fields after the process, whose name may contain blanks.
 const FIELDS_BEHIND: usize = 6;
 
 fn fiu(line: &[u8], intake: &mut Intake) -> Result<(), LineError> {

@@ -1,12 +1,11 @@
-//! Text of Linux's tracefs (`trace`, `trace_pipe`), of `trace-cmd report` and of `perf script`: events of the
-//! block layer and the blk tracer.
+//! Reads text of Linux's tracefs (`trace`, `trace_pipe`), of `trace-cmd report` and of `perf script`: events of the
+//! block layer and of the blk tracer.
 //!
-//! `PROGRAM-PID [CPU] FLAGS SECONDS: block_rq_issue: DEVICE RWBS BYTES (COMMAND) SECTOR + COUNT [PRIORITY] [PROGRAM]`,
-//! and `block_rq_complete` with an error in the brackets and without bytes. `block_bio_queue` and
-//! `block_bio_complete` have neither bytes nor command; they are read of devices that have no requests. The blk
-//! tracer has `DEVICE ACTION RWBS …` in place of the event. Times are those of the trace's clock, usually to the
-//! microsecond. Source: `include/trace/events/block.h` and `kernel/trace/blktrace.c` of Linux; kernels since
-//! 6.9 print the priority of a request as well.
+//! An issue is `PROGRAM-PID [CPU] FLAGS SECONDS: block_rq_issue: DEVICE RWBS BYTES (COMMAND) SECTOR + COUNT [PRIORITY]
+//! [PROGRAM]`. `block_rq_complete` has no bytes, and an error in its last brackets. `block_bio_queue` and
+//! `block_bio_complete` have neither bytes nor command; they count for devices without requests. The blk tracer has
+//! `DEVICE ACTION RWBS …` in place of the event. Times are of the trace's clock, usually to the microsecond. Source:
+//! `include/trace/events/block.h` and `kernel/trace/blktrace.c` of Linux; kernels since 6.9 also print the priority.
 
 use likenew_core::units::Nanos;
 
@@ -21,7 +20,7 @@ use crate::wording::expected;
 pub(super) const FORMAT: Format =
     Format { magics: &[b"# tracer: "], ..Format::new("tracefs", || Box::<Tracefs>::default()) };
 
-/// Events of I/Os, by their names.
+/// Events of I/Os, by name.
 const EVENTS: [(&[u8], (Layer, EventKind)); 5] = [
     (b"block_rq_issue", (Layer::Request, EventKind::Issue)),
     (b"block_rq_complete", (Layer::Request, EventKind::Complete)),
@@ -40,14 +39,14 @@ struct Tracefs {
 struct Row<'l> {
     at: Nanos,
     at_column: usize,
-    /// The name of the event; none of a line of the blk tracer.
+    /// Name of the event; `None` in a line of the blk tracer.
     name: Option<&'l [u8]>,
-    /// What it means for an I/O of this device, if anything.
+    /// The device and the step in an I/O's life, if the event is about an I/O.
     event: Option<(&'l [u8], (Layer, EventKind))>,
 }
 
 impl Parse for Tracefs {
-    /// What the file begins with shows of which devices it has requests.
+    /// Learns from the first lines which devices have requests.
     fn begin(&mut self, ahead: &[u8], _intake: &mut Intake) {
         let rows = ahead.split(|byte| *byte == b'\n').filter_map(|line| row(&mut Cursor::new(line)).ok());
         self.layers.learn(rows.filter_map(|row| row.event));
@@ -80,7 +79,7 @@ impl Parse for Tracefs {
     }
 }
 
-/// The fields up to the device and what happens to it.
+/// Reads the fields up to the device and the event.
 fn row<'l>(cursor: &mut Cursor<'l>) -> Result<Row<'l>, LineError> {
     let (at, at_column) = time(cursor)?;
     cursor.skip_blanks();
@@ -93,7 +92,7 @@ fn row<'l>(cursor: &mut Cursor<'l>) -> Result<Row<'l>, LineError> {
     }
     let line_error = cursor.line_error(expected::EVENT);
     let mut name = cursor.until(b':');
-    // perf script puts the system of an event before its name.
+    // `perf script` prints the event's system before its name.
     if cursor.rest().get(1).is_some_and(u8::is_ascii_alphabetic) {
         cursor.skip(1);
         name = cursor.until(b':');
@@ -121,7 +120,7 @@ fn command(cursor: &mut Cursor<'_>, kind: EventKind) -> Result<(), LineError> {
     cursor.pass(b')', expected::COMMAND)
 }
 
-/// Goes behind `SECONDS: `, wherever it stands: names of programs may hold anything, even colons.
+/// Finds `SECONDS: ` and goes past it. It may be anywhere, since program names may contain anything, even colons.
 fn time(cursor: &mut Cursor<'_>) -> Result<(Nanos, usize), LineError> {
     let line = cursor.rest();
     for colon in memchr::memchr_iter(b':', line) {

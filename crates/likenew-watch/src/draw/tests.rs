@@ -1,4 +1,4 @@
-//! What screens of several sizes show.
+//! Compares screens of several sizes with snapshots.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::view::{Key, View};
 
 const UNICODE: Theme = Theme { ascii: false, color: false };
 
-/// Three drives over half a minute: one reads in waves, one hangs, one is pulled.
+/// Three drives over half a minute: one reads in waves, one hangs, one is unplugged.
 fn drives() -> Drives {
     let mut drives = Drives::default();
     let (mut ios, mut ms) = (0, 0);

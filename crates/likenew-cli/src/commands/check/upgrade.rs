@@ -1,5 +1,5 @@
-//! The same work on other drives: candidates, and this drive when it was new. Simulated drives run it before
-//! the check; their results become a part of its plan.
+//! `likenew check --upgrade`: the same work on simulated candidates, and on this drive as new. This
+//! runs before the check, and its results become part of the check's plan.
 
 use anyhow::Context as _;
 use likenew_core::findings::Findings;
@@ -44,7 +44,7 @@ fn on_trace(trace: &str, target: &ResolvedTarget, candidates: &[Spec]) -> Result
     }
     let recording = RecordedTrace { options, summary };
     let mut drives = Vec::new();
-    // A recording has the times of its real drive; a simulated one runs it itself.
+    // A recording already has the times of a real drive; a simulated drive still has to run it.
     let own_specs = [(current_spec(target), Role::Now), (as_new(target), Role::AsNew)];
     for (spec, role) in own_specs.into_iter().filter_map(|(spec, role)| Some((spec?, role))) {
         let Some((drive, _)) = recording.run_on(&spec, role)? else { return Ok(None) };
@@ -53,7 +53,7 @@ fn on_trace(trace: &str, target: &ResolvedTarget, candidates: &[Spec]) -> Result
     for spec in candidates {
         let Some((drive, replay_record)) = recording.run_on(spec, Role::Candidate)? else { return Ok(None) };
         if drives.is_empty() {
-            // The same I/Os on the drive that was recorded.
+            // How long the recorded drive took for the same I/Os.
             let (name, waits) = (DriveOption::THIS_DRIVE.to_owned(), Waits::from_recording(&replay_record));
             drives.push(DriveOption { name, role: Role::Now, is_scaled: false, fill_percent: None, waits });
         }
@@ -90,7 +90,7 @@ fn on_mix(
     Ok(Some(UpgradeOptions { recording: None, mix: Some(mix), drives }))
 }
 
-/// A simulated drive in its current state.
+/// The simulated drive in its current state; `None` for other targets.
 fn current_spec(target: &ResolvedTarget) -> Option<Spec> {
     match target {
         ResolvedTarget::Simulated(spec) => Some((**spec).clone()),
@@ -98,7 +98,7 @@ fn current_spec(target: &ResolvedTarget) -> Option<Spec> {
     }
 }
 
-/// The same drive when new.
+/// The simulated drive as new.
 fn as_new(target: &ResolvedTarget) -> Option<Spec> {
     current_spec(target).and_then(|spec| spec.as_new())
 }
@@ -117,7 +117,7 @@ fn drive(spec: &Spec, role: Role, waits: Option<Waits>) -> DriveOption {
     }
 }
 
-/// Bytes of data on the drive, if known: they have to fit on another one.
+/// Bytes of data on the drive, if known; a candidate must have room for them.
 fn held_bytes(target: &ResolvedTarget) -> Result<Option<u64>> {
     Ok(match target {
         ResolvedTarget::Simulated(spec) => {
@@ -131,7 +131,7 @@ fn held_bytes(target: &ResolvedTarget) -> Result<Option<u64>> {
     })
 }
 
-/// The named drives, new and as full as this one's data would make them.
+/// The named drives as new, filled with as much data as this drive holds.
 fn candidates(names: &[String], held: Option<u64>) -> Result<Vec<Spec>> {
     let mut specs: Vec<Spec> = Vec::new();
     for name in names {
@@ -156,7 +156,7 @@ fn candidates(names: &[String], held: Option<u64>) -> Result<Vec<Spec>> {
     Ok(specs)
 }
 
-/// A recorded day, surveyed.
+/// A recorded trace and its survey.
 struct RecordedTrace {
     options: ReplayOptions,
     summary: TraceSummary,
@@ -172,7 +172,7 @@ impl RecordedTrace {
         }
     }
 
-    /// The result on such a drive; `None` if the user stopped it.
+    /// The result on this simulated drive; `None` if the user stopped it.
     fn run_on(&self, spec: &Spec, role: Role) -> Result<Option<(DriveOption, ReplayRecord)>> {
         Ok(self.replay(spec, role).with_context(|| wording::recorded_day_on(&spec.text))?)
     }
@@ -198,7 +198,7 @@ impl RecordedTrace {
     }
 }
 
-/// The run on a candidate: the last part of a check, and nothing else of it.
+/// The procedure for a candidate: only the applications, which are the last part of a check.
 struct MixOnly(MixOption);
 
 impl Procedure for MixOnly {
@@ -210,7 +210,7 @@ impl Procedure for MixOnly {
         Layout { files: 1, file_bytes: self.0.span }
     }
 
-    /// Its result comes from [`MixOption::waits`].
+    /// Returns no findings: [`MixOption::waits`] computes the result from the segments.
     fn run(&self, steps: &mut Steps<'_>) -> Result<Findings, String> {
         let workloads = self.0.workloads(0, &steps.evidence().geometry);
         let _ended = workloads.into_iter().try_for_each(|workload| steps.run_seeded(|| workload).map(drop));

@@ -1,4 +1,4 @@
-//! `likenew import fio FILE`.
+//! `likenew import fio FILE`, and results of other programs for `likenew compare`.
 
 use std::path::Path;
 
@@ -62,7 +62,7 @@ fn refused(file: &Path, reason: impl std::fmt::Display) -> Failure {
     Failure::Usage(wording::not_imported(&display_name(file), reason))
 }
 
-/// What fio or another program measured, as it prints it.
+/// Reads the result that fio or another program printed to a file.
 pub(in crate::commands) fn printed(file: &Path) -> Result<likenew_fio::Import> {
     let text = read_text(file, input::FIO_RESULT)?;
     if io_log::is_one(&text) {
@@ -77,13 +77,13 @@ pub(in crate::commands) fn printed(file: &Path) -> Result<likenew_fio::Import> {
     })
 }
 
-/// Whether it is what `--json` of this program writes.
+/// Whether a text is a report of our own `--json`.
 fn is_report(text: &str) -> bool {
     let document: serde_json::Value = serde_json::from_str(text).unwrap_or_default();
     ["procedure", "answers", "instrument"].iter().all(|key| document.get(key).is_some())
 }
 
-/// What programs measured whose results are files of a folder, as one run.
+/// Reads the results of programs in the files of a folder, as one run.
 pub(in crate::commands) fn printed_folder(folder: &Path) -> Result<likenew_fio::Import> {
     let texts = texts(&[folder.to_owned()])?;
     let (mut results, mut others): (Vec<(&PrintedText, likenew_fio::Import)>, Vec<&str>) = Default::default();
@@ -121,7 +121,7 @@ pub(in crate::commands) fn printed_folder(folder: &Path) -> Result<likenew_fio::
     Ok(joined)
 }
 
-/// What fio measured, of this target if it is not the file that fio names.
+/// Reads fio's result. `target`, if given, replaces the file that fio names.
 fn imported(file: &Path, target: Option<&str>) -> Result<likenew_fio::Import> {
     let text = read_text(file, input::FIO_RESULT)?;
     let mut imported = likenew_fio::import(&text).map_err(|error| refused(file, error))?;
@@ -132,7 +132,7 @@ fn imported(file: &Path, target: Option<&str>) -> Result<likenew_fio::Import> {
     Ok(imported)
 }
 
-/// The same as a run of a plan, which fio ran as exported jobs, or else with a workload for each job.
+/// Makes a report of a result: of `plan`, if fio ran its exported jobs, else with one workload for each job.
 pub(in crate::commands) fn report(imported: likenew_fio::Import, plan: Option<Plan>) -> Result<RunReport> {
     let engine = imported.identity.engine.clone();
     // Most programs do not say when they ran.
@@ -161,7 +161,7 @@ fn evidence(imported: likenew_fio::Import, plan: Option<Plan>) -> Result<Evidenc
     Ok(evidence)
 }
 
-/// Runs the plan's procedure with fio's measurements as the results of its workloads, by name.
+/// Follows the plan's procedure, with fio's measurements as the results of the workloads of the same names.
 fn follow(evidence: &mut Evidence, segments: Vec<Segment>) -> Result<()> {
     let procedure = from_plan(&evidence.plan).map_err(Failure::Usage)?;
     let mut left = segments;
@@ -169,7 +169,7 @@ fn follow(evidence: &mut Evidence, segments: Vec<Segment>) -> Result<()> {
         let workload = match procedure.next(evidence).map_err(Failure::Usage)? {
             Step::Run(workload) => workload,
             Step::Probe(probe) => {
-                // fio asks nothing but speeds.
+                // fio measures only speeds and answers no probes.
                 let result = ProbeResult::Unknown(wording::FIO_RAN_IT.to_owned());
                 let after = evidence.segments.len();
                 let at = evidence.segments.last().map_or(Nanos::ZERO, |last| last.ended_at);
@@ -204,8 +204,8 @@ fn follow(evidence: &mut Evidence, segments: Vec<Segment>) -> Result<()> {
     Ok(())
 }
 
-/// Takes what fio measured of a workload out of all segments. Jobs that run side by side are streams of one
-/// workload, and fio reports each by its own name.
+/// Takes the measurement of a workload out of `left`. fio reports parallel jobs by their own names;
+/// here they become streams of one workload.
 fn take(left: &mut Vec<Segment>, workload: &Workload) -> Option<Segment> {
     let at = |name: &str| left.iter().position(|segment| segment.workload.name == name);
     let places = match at(&workload.name) {

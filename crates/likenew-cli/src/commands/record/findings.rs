@@ -108,10 +108,10 @@ fn application(written: &TraceResult, index: usize) -> Option<&str> {
     written.names.get(index).map(String::as_str).filter(|name| !name.is_empty())
 }
 
-/// Fills a row of a table for one application.
+/// Makes the cells of one application's row.
 type Fill = fn(&Account) -> Vec<(&'static str, Value)>;
 
-/// Everything first, then each application, longest waiting first.
+/// A row for all I/O, then one for each application, longest waiting first.
 fn rows(written: &TraceResult, fill: Fill) -> Vec<Row> {
     let accounts = &written.accounts;
     let name = |index: usize| application(written, index).unwrap_or("(not known)");
@@ -139,7 +139,7 @@ fn requested_ios(account: &Account) -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// Its waiting, and how sequential it was.
+/// How long an application waited, and how sequential its I/O was.
 fn wait_columns(account: &Account) -> Vec<(&'static str, Value)> {
     vec![
         ("sequential_percent", json!(account.sequential_share().map(|share| share * 100.0))),
@@ -158,7 +158,7 @@ fn windows_series(written: &TraceResult, elapsed: Nanos) -> Series {
         .lines(lines.map(|(op, windows)| Line::new(op.name(), points(windows, elapsed))))
 }
 
-/// A line with more points than a chart has columns shows no more.
+/// Most points of a line. More points than a chart has columns show nothing more.
 const POINTS_MOST: usize = 256;
 
 fn points(windows: &Windows, elapsed: Nanos) -> Vec<[f64; 2]> {

@@ -1,5 +1,5 @@
-//! One drive's trace: written and summed up on a separate thread, so that the kernel's buffers are read in time; and the I/O
-//! of each application, and how much of its time it waited for it.
+//! Writes one drive's trace and sums up the I/O and the waiting of each application. A separate
+//! thread does this, so that the kernel's buffers are read in time.
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
@@ -13,17 +13,17 @@ use likenew_core::units::Nanos;
 use likenew_real::tracefs::{WriteOut, step_back, this_thread};
 use likenew_trace::{TraceError, TraceHead, TraceWriter};
 
-/// I/Os go to the thread in batches of this size …
+/// I/Os in a batch for the writing thread.
 const BATCH: usize = 4096;
-/// … of which this many may wait: a million I/Os.
+/// Batches that may wait for the writing thread: a million I/Os.
 const BATCHES: usize = 256;
 /// Buffered records go to the file after this time without new ones. Chosen: a crash then loses a second.
 const QUIET: Duration = Duration::from_secs(1);
-/// The file's cached pages are sent to the drive after this many batches.
+/// Batches after which the file's cached pages are sent to the drive.
 const BATCHES_KEPT: u32 = 32;
 
 enum Message {
-    /// From here on this index means this application.
+    /// From now on, this index stands for this application.
     Name(u16, String),
     Ios(Vec<TraceIo>),
     /// A remark at the end of the trace.
@@ -50,8 +50,8 @@ pub(crate) struct TraceResult {
 }
 
 impl TraceFile {
-    /// Creates the trace. If it is on a drive that is recorded, the writing thread itself sends its data
-    /// there.
+    /// Creates the trace. On a recorded drive, the writing thread itself sends the data there, so
+    /// that the recording can leave out these writes.
     ///
     /// # Errors
     /// The file exists already, or cannot be written.
@@ -64,7 +64,7 @@ impl TraceFile {
         let (ready, thread_ids) = sync_channel(1);
         let thread = std::thread::Builder::new().name("trace".into()).spawn(move || {
             step_back();
-            // Only the creator of the thread waits for this.
+            // This fails only if nobody waits for the number any more.
             let _ = ready.send(this_thread());
             write(writer, write_out, &incoming, &back)
         });
@@ -75,22 +75,22 @@ impl TraceFile {
         Ok(Self { path, batch, name_sent: Vec::new(), moved: 0, messages, used, thread_id, thread })
     }
 
-    /// The writing thread, by its number in records of I/Os.
+    /// Number of the writing thread, as records of I/Os name it.
     pub(crate) fn thread_id(&self) -> u32 {
         self.thread_id
     }
 
-    /// Bytes read and written by the I/Os in it.
+    /// Bytes read and written by the I/Os in the trace.
     pub(crate) fn bytes_moved(&self) -> u64 {
         self.moved
     }
 
-    /// Bytes of the file.
+    /// Size of the file in bytes.
     pub(crate) fn bytes(&self) -> u64 {
         std::fs::metadata(&self.path).map_or(0, |metadata| metadata.len())
     }
 
-    /// Hands over all records, however few.
+    /// Hands all records to the writing thread, however few.
     pub(crate) fn hand_over(&mut self) -> std::io::Result<()> {
         if self.batch.is_empty() {
             return Ok(());
@@ -157,7 +157,7 @@ fn write(
                     written.accounts.add(&io);
                 }
                 kept += 1;
-                // If there are enough of them already, this one is dropped.
+                // If enough empty batches wait already, this one is dropped.
                 let _ = back.try_send(ios);
             }
             Ok(Message::Note(key, value)) => writer.note(key, &value),
@@ -193,14 +193,14 @@ pub(crate) struct Account {
     pub(crate) timed_ios: u64,
     /// The longest latency.
     pub(crate) latency_max: Nanos,
-    /// End address of the last one of each kind.
+    /// End address of the last I/O of each kind.
     ends: [Option<u64>; 4],
-    /// Time until which its I/Os are in flight.
+    /// Latest end of its I/Os so far.
     busy_until: Nanos,
 }
 
 impl Account {
-    /// Adds an I/O; they arrive in the order in which they left.
+    /// Adds an I/O. I/Os must be added in order of departure.
     fn add(&mut self, io: &TraceIo) {
         let kind = io.op.index();
         self.ios[kind] += 1;
@@ -219,7 +219,7 @@ impl Account {
         }
     }
 
-    /// All I/Os.
+    /// Number of all I/Os.
     pub(crate) fn all(&self) -> u64 {
         self.ios.iter().sum()
     }
@@ -249,18 +249,18 @@ impl Account {
 /// The accounts of a trace.
 #[derive(Clone, Debug)]
 pub(crate) struct Accounts {
-    /// Everything.
+    /// All applications together.
     pub(crate) all: Account,
-    /// By the index of the application.
+    /// One for each application, by its index.
     pub(crate) applications: Vec<Account>,
-    /// Reads and writes over time, in nanoseconds.
+    /// Reads and writes over time. The axis is in nanoseconds.
     pub(crate) windows: [Windows; 2],
-    /// Departure of the last one.
+    /// Departure of the last I/O.
     pub(crate) last: Nanos,
 }
 
-/// First width of the windows over time, which doubles as the recording gets longer. Chosen: fine enough for
-/// short recordings.
+/// Initial width of the windows over time; it doubles as the recording gets longer. Chosen: fine
+/// enough for short recordings.
 const CELL: Nanos = Nanos::from_millis(100);
 
 impl Accounts {
@@ -269,7 +269,7 @@ impl Accounts {
         Self { all: Account::default(), applications: Vec::new(), windows, last: Nanos::ZERO }
     }
 
-    /// Adds an I/O; they arrive in the order in which they left.
+    /// Adds an I/O. I/Os must be added in order of departure.
     pub(crate) fn add(&mut self, io: &TraceIo) {
         self.all.add(io);
         let index = usize::from(io.application);

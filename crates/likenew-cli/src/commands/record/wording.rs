@@ -10,7 +10,7 @@ use likenew_real::tracefs::RecordingCounts;
 
 use super::trace_file::Account;
 
-/// A command to paste.
+/// The command that records again with a larger buffer.
 pub(super) fn record_with_buffer(targets: &[String], buffer: u64, time: Option<Nanos>) -> String {
     let targets: Vec<String> = targets.iter().map(|target| shell_quote(target)).collect();
     let time = time.map_or_else(String::new, |time| format!(" --time {}", exact_duration(time)));

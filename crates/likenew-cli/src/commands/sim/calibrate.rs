@@ -24,9 +24,9 @@ use crate::resolved_target::read_file;
 use crate::wording::sim as wording;
 use crate::{interrupt, output, output_file};
 
-/// Runs from which on the last is held out unless the user says otherwise: two are left to fit.
+/// With this many runs, the last is held out unless the user says otherwise. Two remain to fit.
 const HELD_OUT_FROM: usize = 3;
-/// Candidates that are simulated at once, at most: each of them is a whole drive in memory.
+/// Most candidates that are simulated at once: each is a whole drive in memory.
 const THREADS_MAX: usize = 2;
 
 pub(crate) fn run(command: &SimCalibrate) -> Result<Exit> {
@@ -67,7 +67,7 @@ pub(crate) fn run(command: &SimCalibrate) -> Result<Exit> {
     Ok(Exit::Fine)
 }
 
-/// What the calibration found, and where its drive is.
+/// What the calibration found, and the file of its drive.
 #[derive(Serialize)]
 struct Report<'a> {
     file: &'a Path,
@@ -100,7 +100,7 @@ fn open(archive: &Archive, named: &Path) -> Result<MeasuredRun> {
     Ok(MeasuredRun { name, evidence: record.take_evidence() })
 }
 
-/// Runs of different models cannot be one drive's.
+/// Refuses runs of different models.
 fn check_same_drive<'a>(mut runs: impl Iterator<Item = &'a MeasuredRun>) -> Result<()> {
     let Some(first) = runs.next() else { return Ok(()) };
     let model = |run: &MeasuredRun| run.evidence.identity.model.clone();
@@ -151,7 +151,8 @@ impl Observer for Bar {
     }
 }
 
-/// The drive that was named, the catalog's of this model, or the one that does the runs best; as large as the real one.
+/// Chooses the simulated drive to begin with: the named one, the catalog's of this model, or the
+/// one closest to the runs. It is as large as the real drive.
 fn choose_base(
     command: &SimCalibrate,
     runs: &[MeasuredRun],
@@ -193,7 +194,7 @@ fn is_of_medium(mechanism: &Mechanism, rotates: bool) -> bool {
     }
 }
 
-/// What the system and the drive said of themselves in a run.
+/// The facts of a run, if it has any.
 fn facts(run: &MeasuredRun) -> Option<&Facts> {
     run.evidence.observations.iter().find_map(|observation| match &observation.result {
         ProbeResult::Facts(facts) => Some(&**facts),
@@ -201,7 +202,7 @@ fn facts(run: &MeasuredRun) -> Option<&Facts> {
     })
 }
 
-/// Bytes of the drive; nothing where runs know the files of a folder alone.
+/// Capacity of the drive in bytes; `None` if the runs know only the files of a folder.
 fn capacity(runs: &[MeasuredRun]) -> Option<u64> {
     let reported = |run: &MeasuredRun| match facts(run)?.drives.as_slice() {
         [drive] => drive.identity.capacity_bytes.get(),
@@ -214,8 +215,8 @@ fn capacity(runs: &[MeasuredRun]) -> Option<u64> {
     runs.iter().find_map(reported).or_else(|| runs.iter().find_map(whole))
 }
 
-/// The setting of the state in which runs began. A simulated drive says it; of a real one only how full it was is known, and a
-/// drive of which that is unknown counts as full, so that no read goes to a blank address.
+/// The state in which the runs began, as a setting of a simulated drive. Of a real drive, only its
+/// fill is known. An unknown fill counts as full, so that no read goes to a blank address.
 fn state(runs: &[MeasuredRun]) -> String {
     let simulated = |run: &MeasuredRun| {
         let identity = &run.evidence.identity;
@@ -233,7 +234,7 @@ fn state(runs: &[MeasuredRun]) -> String {
     query.unwrap_or_else(|| "?state=new&fill=1".into()).trim_end_matches('?').to_owned()
 }
 
-/// Rows of the table, so that everything fits a screen.
+/// Most rows of the table, so that everything fits a screen.
 const ROWS_MAX: usize = 13;
 
 /// The answer, the table, and what to do next.
@@ -245,7 +246,7 @@ fn text(calibration: &Calibration, path: &Path) -> String {
     let combined: Vec<&Estimate> =
         calibration.estimates.iter().filter(|estimate| estimate.standing == Standing::Combined).collect();
     let mut rows: Vec<[String; 4]> = known.iter().map(|estimate| wording::row(estimate)).collect();
-    // A combination is worth a row where its parts are not known.
+    // A combination gets a row if any of its parts is not known.
     let says_more = |keys: &[&str]| combined.iter().any(|estimate| keys.contains(&estimate.key));
     rows.extend(
         calibration

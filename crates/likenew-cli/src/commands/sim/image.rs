@@ -2,7 +2,7 @@
 //! beside it.
 //!
 //! `FILE` is byte for byte what the drive holds, `FILE.drive` identifies the drive, and `FILE.snapshot` is
-//! its internal state after a clean end. Files of others are never written.
+//! its internal state after a clean end. An existing file without a matching `FILE.drive` is never written.
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufWriter, ErrorKind, Write as _};
@@ -18,7 +18,7 @@ use crate::exit::{Failure, Result};
 use crate::output_file::{self, OutputFile};
 use crate::wording::sim as wording;
 
-/// The form of `FILE.drive`.
+/// Version of the format of `FILE.drive`.
 const SCHEMA: u32 = 1;
 
 /// The drive that a file belongs to.
@@ -43,8 +43,7 @@ impl StoreFile {
     /// Creates the file, or opens that of an earlier serve of the same drive.
     ///
     /// # Errors
-    /// It belongs to another program or another drive, or is in use, or the system refuses; nothing was
-    /// changed then.
+    /// The file belongs to another program or another drive, is in use, or cannot be opened. Nothing was changed then.
     pub(crate) fn open(path: &Path, target: &str, capacity_bytes: u64) -> Result<Self> {
         let shown = path.display();
         if path.to_string_lossy().contains('?') {
@@ -55,7 +54,7 @@ impl StoreFile {
             Ok(file) => {
                 let mut store = Self { path: path.to_owned(), file, label };
                 store.lock()?;
-                // From here on the next serve sees any failure.
+                // With this label, the next serve can tell that this one failed.
                 store.write_label(true)?;
                 Ok(store)
             }
@@ -80,7 +79,7 @@ impl StoreFile {
                 &expected.target,
             )));
         }
-        // Bytes are written over what is there, so that must not be somebody else's file behind a link.
+        // Bytes in the file are overwritten, so it must not be somebody else's file behind a link.
         let nofollow = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
         let opened = OpenOptions::new().read(true).write(true).custom_flags(nofollow).open(path);
         let file = opened.with_context(|| wording::could_not_open(&shown))?;
@@ -94,13 +93,13 @@ impl StoreFile {
         locked.map_err(|_| Failure::Refused(wording::served_already(&self.path)))
     }
 
-    /// The target with the internal state as last saved, if it ever was.
+    /// The target that opens the last saved internal state, if one was saved.
     pub(crate) fn saved_target(&self) -> Option<String> {
         let path = self.snapshot_path();
         path.exists().then(|| format!("sim:{}", path.display()))
     }
 
-    /// A remark about it before it is served.
+    /// A warning before serving, if the last serve did not end cleanly.
     pub(crate) fn remark(&self) -> Option<String> {
         if self.label.clean {
             return None;
@@ -108,13 +107,13 @@ impl StoreFile {
         Some(wording::unclean_end(&self.path, self.snapshot_path().exists()))
     }
 
-    /// The file for the bytes. From now on it counts as not ended cleanly.
+    /// Returns the file for the bytes, and marks the store as not ended cleanly.
     pub(crate) fn begin(&mut self) -> Result<File> {
         self.write_label(false)?;
         Ok(self.file.try_clone().context(wording::STORE_NOT_SHARED)?)
     }
 
-    /// Saves the internal state; the bytes are in the file already.
+    /// Saves the internal state and marks the store as ended cleanly. The bytes are in the file already.
     pub(crate) fn end(&mut self, drive: &mut SimDrive) -> Result<()> {
         let path = self.snapshot_path();
         let new = OutputFile::begin(&path)?;

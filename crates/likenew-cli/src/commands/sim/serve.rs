@@ -25,8 +25,7 @@ use crate::{interrupt, output};
 const STATUS: Nanos = Nanos::from_secs(20);
 /// Time between checks for signals. Chosen: Ctrl-C feels immediate.
 const SLICE: Nanos = Nanos::from_millis(200);
-/// Time without new clients after the system had no room for one. Chosen: a second keeps a full system from
-/// spinning.
+/// Time without accepting clients after the system had no room for one. Chosen: a second keeps a full system from spinning.
 const PAUSE: Nanos = Nanos::from_secs(1);
 
 /// The machine's clock, as the server reads it.
@@ -164,7 +163,7 @@ fn accept_clients(server: &mut DriveServer<'_>, listener: &Listener) -> std::io:
     Ok(())
 }
 
-/// Listens where clients find it.
+/// Listens on the address or socket of the command line, or on the default socket.
 fn listen(command: &SimServe, spec: &Spec) -> Result<Listener> {
     let listener = match command.listen {
         Some(address) => Listener::tcp(address),
@@ -182,7 +181,7 @@ fn listen(command: &SimServe, spec: &Spec) -> Result<Listener> {
     Ok(listener)
 }
 
-/// A socket with the drive's name.
+/// Path of the default socket, named after the drive.
 fn default_socket(spec: &Spec) -> PathBuf {
     let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|folder| folder.is_dir());
     let name = spec.text.trim_start_matches("sim:");
@@ -192,7 +191,7 @@ fn default_socket(spec: &Spec) -> PathBuf {
     runtime.unwrap_or_else(std::env::temp_dir).join(format!("likenew-{}.sock", name.trim_matches('-')))
 }
 
-/// The drive, with its internal state from the store.
+/// Opens the drive, with its internal state from the store if one was saved.
 fn open(spec: Spec, store: Option<&StoreFile>) -> Result<SimDrive> {
     if let Some(remark) = store.and_then(StoreFile::remark) {
         crate::console::note(error_line(remark));
@@ -205,7 +204,7 @@ fn open(spec: Spec, store: Option<&StoreFile>) -> Result<SimDrive> {
         .map_err(|error| Failure::Usage(wording::state_lost(error)))
 }
 
-/// Where the bytes are stored, unless the drive itself does.
+/// The store of written bytes; `None` if the drive itself stores them.
 fn byte_store(
     command: &SimServe,
     drive: &SimDrive,
@@ -237,13 +236,13 @@ fn export(command: &SimServe, spec: &Spec, drive: &SimDrive) -> Export {
     }
 }
 
-/// The commands to use it.
+/// The commands that use the served drive.
 fn invitation(listener: &Listener, command: &SimServe, export: &Export) -> String {
     let uri = listener.uri(&command.export_name);
     wording::invitation(&export.description, export.capacity, export.block, command.speed, &uri)
 }
 
-/// To standard output, unless that is for JSON only.
+/// Prints to standard output, or to standard error if JSON has standard output.
 fn print(command: &SimServe, text: &str) -> Result<()> {
     if command.json.as_deref() == Some(Path::new("-")) {
         crate::console::note(text.trim_end());
@@ -252,7 +251,7 @@ fn print(command: &SimServe, text: &str) -> Result<()> {
     output::print(text)
 }
 
-/// Counts since the last line.
+/// Counts since the last status line.
 #[derive(Debug, Default)]
 struct Status {
     reported_at: Nanos,
@@ -260,7 +259,7 @@ struct Status {
 }
 
 impl Status {
-    /// A line, unless there was no request since the last one.
+    /// A status line; `None` if no request or client came since the last one.
     fn line(
         &mut self,
         now: Nanos,
@@ -290,19 +289,19 @@ impl Status {
     }
 }
 
-/// All counts.
+/// The JSON of `--json`.
 #[derive(Debug, Serialize)]
 struct ServeReport {
     schema: u32,
-    /// As on the command line.
+    /// The target as typed.
     target: String,
     model: Option<String>,
     capacity_bytes: u64,
     /// Drive seconds per second of wall time.
     speed: f64,
-    /// Wall time.
+    /// Time on the wall clock.
     elapsed_ns: u64,
-    /// The drive's time.
+    /// Time on the drive's clock.
     drive_ns: u64,
     /// Requests of clients.
     stats: ServeStats,

@@ -64,7 +64,7 @@ fn text(drive: &Explanation, sources: bool, width: usize) -> String {
     lines.into_iter().map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
-/// The limit, then every bound, with that one marked.
+/// The limit of a speed, then all its bounds. The bound that sets the limit is marked.
 fn ceiling(ceiling: &Ceiling, compresses: bool, width: usize) -> Vec<String> {
     let limit = ceiling.limit();
     let mut lines = wrap_line(&[wording::ceiling(ceiling, compresses)], "  ", width);
@@ -97,7 +97,7 @@ fn wrap_line(texts: &[String], indent: &str, width: usize) -> Vec<String> {
     texts.iter().flat_map(|text| textwrap::wrap(text, &options)).map(|line| line.into_owned()).collect()
 }
 
-/// Most dies per channel that are drawn, if the channels fit a line; otherwise the title has the numbers.
+/// Most dies per channel that are drawn, if the channels fit a line. Otherwise only the title has the numbers.
 const DIES_MAX: u32 = 8;
 const CELL: usize = 4;
 
@@ -126,7 +126,7 @@ fn contents(layer: &LayerBox, width: usize) -> Vec<String> {
     lines
 }
 
-/// Short values in two columns, long ones on separate lines.
+/// Puts short values in two columns and long ones on separate lines.
 fn metrics(facts: &[Fact], width: usize) -> Vec<String> {
     let half = (width - 3) / 2;
     let mut lines: Vec<String> = Vec::new();
@@ -173,7 +173,7 @@ fn dies(channels: u32, dies_per_channel: u32, width: usize) -> Vec<String> {
     lines
 }
 
-/// Rates as bars, the highest as a full block; evenly chosen, as many as fit.
+/// Rates as bars, the highest as a full block. If they do not fit, every n-th is shown.
 fn bars(rates: &[f64], width: usize) -> String {
     const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let highest = rates.iter().copied().fold(f64::MIN_POSITIVE, f64::max);
@@ -192,7 +192,7 @@ fn rule(title: &str, from: char, to: char, joint: char, middle: usize, width: us
     let mut line: Vec<char> = format!("{from}─{title}").chars().collect();
     line.resize(width - 1, '─');
     line.push(to);
-    // A long title keeps its letters.
+    // The connection does not overwrite a letter of a long title.
     if line[middle] == '─' {
         line[middle] = joint;
     }

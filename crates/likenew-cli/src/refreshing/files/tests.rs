@@ -17,7 +17,7 @@ fn modified(path: &Path) -> SystemTime {
     fs::metadata(path).unwrap().modified().unwrap()
 }
 
-/// A folder with a file in it, if files can be leased; otherwise says so.
+/// A folder with a file in it; `None`, with a message, if files cannot be leased.
 fn folder() -> Option<(tempfile::TempDir, PathBuf)> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("film");
@@ -30,7 +30,7 @@ fn folder() -> Option<(tempfile::TempDir, PathBuf)> {
     Some((folder, path))
 }
 
-/// A file whose refresh was interrupted after one chunk, and its journal.
+/// Interrupts the refresh of a file after one chunk, and returns its journal.
 fn cut_off(folder: &Path, path: &Path) -> PathBuf {
     let mut store = FileStore::take(path).unwrap();
     let note = Note::for_file(path.strip_prefix(folder).unwrap(), &store, Some(&Boot::from_id("first")));
@@ -76,7 +76,7 @@ fn a_slow_file_is_written_again_once_and_a_fast_one_left() {
     let before = fs::metadata(&path).unwrap();
     let mut sum = RefreshTotals::default();
     refresh_one(folder.path(), &path, Some(f64::INFINITY), (&clock, &timer), &mut sum).unwrap();
-    // All but the sentinel blocks, which are never written, and by which writes of others show.
+    // All but the sentinel blocks, which are never written, because they show writes of other programs.
     let written = sum.fix_report.bytes_written;
     assert!((8 << 20..9 << 20).contains(&written) && sum.gains.len() == 1, "{written}");
     assert!(fs::read(&path).unwrap() == bytes(9 << 20));
@@ -182,7 +182,7 @@ fn what_differs_though_the_power_was_never_lost_stays() {
     // A change in this boot cannot come from a power cut in another one.
     let earlier = Boot { id: "second".to_owned(), started_at: before - Duration::from_secs(60) };
     refuses(Some(&earlier), "was written to since");
-    // Another program has set the time back, or only the drive lost power.
+    // Another program has set back the modification time, or only the drive lost power.
     fs::File::options().write(true).open(&path).unwrap().set_modified(before).unwrap();
     refuses(Some(&first), "without a power loss of this machine");
     // The boot is unknown.
@@ -265,8 +265,8 @@ fn a_file_that_became_another_is_not_touched() {
     assert!(fs::read(&path).unwrap() == vec![9; 9 << 20] && place.exists());
 }
 
-/// A journal of a file outside of the folder, as an attacker who knows everything about that file could make
-/// it; and the name of the file in its note.
+/// Plants a journal of a file outside of the folder, as an attacker who knows everything about that
+/// file could. `name` is the file in its note.
 fn planted(folder: &Path, name: &str) -> PathBuf {
     let mut store = FileStore::take(&folder.parent().unwrap().join("victim")).unwrap();
     let (_, place) = place(folder).unwrap();
@@ -305,7 +305,7 @@ fn a_journal_that_somebody_has_planted_changes_no_other_file() {
         fs::write(&victim, bytes(9 << 20)).unwrap();
         fs::File::open(&victim).unwrap().sync_all().unwrap();
     }
-    // As a hard link the same journal would lead to it; but then it is that file, in that folder.
+    // By a hard link, the journal leads to the victim, but then the victim is a file of that folder.
     fs::hard_link(&victim, folder.join("second")).unwrap();
     planted(&folder, "second");
     assert_eq!(resume_after_kill(&folder).unwrap().unwrap().file, folder.join("second"));
@@ -334,14 +334,14 @@ fn all_files_are_written_again_in_the_order_in_which_they_lie_on_the_drive() {
         refused => panic!("{refused:?}"),
     };
     let complete = report(0);
-    // All but the sentinel blocks, which are never written, and by which writes of others show.
+    // All but the sentinel blocks, which are never written, because they show writes of other programs.
     assert!((12 << 20..14 << 20).contains(&complete.bytes_written), "{complete:?}");
     let timed: u64 = complete.write_speeds.points().iter().map(|point| point.bytes).sum();
     assert_eq!((timed, complete.end), (complete.bytes_written, FixEnd::Complete));
     assert!(fs::read(&path).unwrap() == bytes(9 << 20) && fs::read(&other).unwrap() == bytes(5 << 20));
     let files = files_in_address_order(folder.path()).unwrap();
     assert!(files.is_sorted_by_key(|file| file.address) && files.len() == 2, "{files:?}");
-    // What was rewritten before it was stopped is not rewritten again.
+    // Files that were rewritten before a stop are not rewritten again.
     let last = &files[1];
     let length = fs::metadata(&last.path).unwrap().len();
     let continued = report(last.address);

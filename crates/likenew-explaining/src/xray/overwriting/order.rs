@@ -1,5 +1,5 @@
-//! Pauses of a drive that is overwritten sequentially: all dies fill and erase their blocks in step, so the
-//! latencies of I/Os repeat after one block of every die.
+//! Finds the erase unit from the pauses of sequential overwrites: all dies fill and erase their blocks in
+//! step, so the latencies of I/Os repeat after one block of every die.
 
 use std::ops::Range;
 
@@ -20,11 +20,11 @@ use likenew_procedure_support::series::axis;
 const CHUNKS: usize = 4;
 /// Repetitions of a period after which no more are needed. Chosen: five leave no doubt about their number.
 const ENOUGH: f64 = 5.0;
-/// Cost of writing without a cache over the cost after the cache was full, as a ratio, at least. Chosen: a
-/// margin for noise.
+/// Least ratio of the cost of writing without a cache to the cost after the cache was full. Chosen: a margin
+/// for noise.
 const NATIVE: f64 = 0.9;
-/// Cost of a chunk that went to a cache over that of writing without one, as a ratio, at most. If no cache is
-/// certain, at most this many chunks may have gone to one: 19% of the span. Chosen: a cache that helps less
+/// Most that a chunk costs that went to a cache, as a share of the cost without one. If no cache is certain,
+/// at most [`MAYBE_CACHED_MAX`] chunks may have gone to one: 19% of the span. Chosen: a cache that helps less
 /// does not hide the pauses.
 const LIKE_SLOWEST: f64 = 0.6;
 const MAYBE_CACHED_MAX: usize = 6;
@@ -36,7 +36,7 @@ const BUFFER_USUAL: f64 = 1048576.0;
 /// Nanoseconds that all dies together lose to one erase each: the time of one erase, 10 ms at most, and less
 /// if something other than programs limits the dies. Chosen: both ends with a margin.
 const ERASURE: Range<f64> = 2.5e5..1.2e7;
-/// Period over the bytes written in one chunk, as a ratio, at most. Chosen: a longer period may be the chunk
+/// Longest period, as a share of the bytes written in one chunk. Chosen: a longer period may be the chunk
 /// itself.
 const PASS: f64 = 0.75;
 /// Smallest error of a length, as a share: 92% of the intervals of 600 generated drives hold the truth with
@@ -65,7 +65,7 @@ pub(super) struct Order {
 /// A distance that repeats, in I/Os.
 struct Periodicity {
     length: f64,
-    /// Its uncertainty to either side, in I/Os.
+    /// Uncertainty of the length to either side, in I/Os.
     half: f64,
     strength: f64,
     /// Whether both methods have found it.
@@ -73,7 +73,7 @@ struct Periodicity {
 }
 
 impl Order {
-    /// From overwrites in place, and from those after the drive was emptied, if it was.
+    /// Analyzes overwrites in place, and those after the drive was emptied, if it was.
     pub(super) fn new(context: &Context<'_>, in_place: &[&Segment], emptied: Option<&Vec<&Segment>>) -> Self {
         let was_emptied = emptied.is_some();
         let in_order = stretches(context, emptied.map_or(in_place, Vec::as_slice));
@@ -171,8 +171,8 @@ fn is_same(length: f64, other: f64) -> bool {
     (length / other - 1.0).abs() < SAME
 }
 
-/// Nanoseconds per byte in place on a drive that could not be emptied and became slower as it was filled:
-/// without its cache, if it has one, because data in it is still valid.
+/// Nanoseconds per byte of overwriting in place, if the drive could not be emptied and became slower as it
+/// was filled. Its cache, if it has one, takes none of that, because data in it is still valid.
 pub(super) fn native(context: &Context<'_>, in_place: &[&Segment]) -> Option<f64> {
     let is_known = context.inferences.slc_cache().is_some() || context.inferences.cliff().is_none();
     if is_known || context.loses_writes() {
@@ -203,7 +203,7 @@ fn cost(chunk: &Segment) -> f64 {
     chunk.elapsed().0 as f64 / chunk.bytes(Op::Write) as f64
 }
 
-/// Whether a cache may have taken the chunk, and with it the ends of other blocks. A drive that could not be
+/// Whether a cache may have taken the chunk, so that other blocks end in it. A drive that could not be
 /// emptied may have slowed down because of collection instead.
 fn may_be_cached(context: &Context<'_>, chunk: &Segment) -> bool {
     let native = match (context.inferences.slc_cache(), context.inferences.cliff()) {
@@ -238,7 +238,7 @@ fn times(chunk: &Segment) -> Vec<f64> {
     chunk.samples.iter().map(step).collect()
 }
 
-/// The first I/Os of a chunk show the speed of the buffer: they count as if they had come later, so that
+/// Gives the first I/Os of a chunk, which show the speed of the buffer, the mean time of later ones. So
 /// positions do not move.
 fn without_trend(times: &[f64], lead: usize) -> Vec<f64> {
     let lead = lead.min(times.len());

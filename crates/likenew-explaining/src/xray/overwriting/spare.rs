@@ -1,5 +1,5 @@
-//! How much a full drive takes at scattered addresses before it must relocate valid data: its spare, less
-//! what it never uses.
+//! Finds the over-provisioning: at scattered addresses, a full drive takes its spare, less what it never
+//! uses, before it must relocate valid data.
 
 use std::ops::Range;
 
@@ -14,26 +14,26 @@ use super::super::property::{Key, Property, State};
 use super::super::wording::{self, ScatteredWrites};
 use super::super::writing::WriteProgress;
 
-/// Cost of writing without a cache over the cost after the cache was full, as a ratio, at least. Chosen: a
-/// margin for noise.
+/// Least ratio of the cost of writing without a cache to the cost after the cache was full. Chosen: a margin
+/// for noise.
 const NATIVE: f64 = 0.9;
-/// Cost of scattered writes over that of the same addresses overwritten in place, as a ratio, at least, if no
-/// cache is certain. Chosen: cheaper ones went to a cache.
+/// Least ratio of the cost of scattered writes to that of overwriting in place, if no cache is certain.
+/// Chosen: cheaper ones went to a cache.
 const LIKE_IN_PLACE: f64 = 0.6;
-/// Saving of a cache for scattered writes over its saving for sequential ones, as a ratio, at least. Chosen:
-/// half is more than noise.
+/// Least ratio of what a cache saves for scattered writes to what it saves for sequential ones. Chosen: half
+/// is more than noise.
 const SAVED_SHARE: f64 = 0.5;
-/// Erase blocks of each die that never hold overwrites: two to four are kept erased, one to three are open.
-/// In blocks; the mean, fitted.
+/// Mean number of erase blocks of each die that never hold overwrites: two to four are kept erased, one to
+/// three are open. Fitted.
 const KEPT_BLOCKS: f64 = 3.3;
 /// Error of `KEPT_BLOCKS`, in blocks; fitted.
 const KEPT_ERROR: f64 = 1.3;
-/// The same as a share of the spare if the erase unit is unknown: a die has some dozens of them. Chosen:
-/// `KEPT_BLOCKS` of thirty.
+/// These blocks as a share of the spare, if the erase unit is unknown: a die has some dozens of spare ones.
+/// Chosen: `KEPT_BLOCKS` of thirty.
 const KEPT_SHARE: f64 = 0.11;
-/// Enough was overwritten once the bytes in empty blocks are known to this share and this many windows follow
-/// the rise; or after so many that more would describe the drive as it became, not as it was. Chosen: more
-/// writes would narrow it only slowly.
+/// Overwriting ends once the bytes in empty blocks are known to this share and this many windows follow the
+/// rise; or after so many windows that more would describe the drive as it became. Chosen: more writes would
+/// narrow it only slowly.
 const NARROW: f64 = 0.14;
 const FOLLOWING: usize = 24;
 const FOLLOWING_MOST: usize = 112;
@@ -41,12 +41,13 @@ const FOLLOWING_MOST: usize = 112;
 const NINE_OF_TEN: f64 = 0.87;
 /// Error of the spare, as a share of it, above which confidence is lower. Chosen: it still tells 7% from 28%.
 const SURE: f64 = 0.15;
-/// The same, above which nothing is claimed. Chosen: the interval would span a factor of two.
+/// Error of the spare, as a share of it, above which nothing is claimed. Chosen: the interval would span a
+/// factor of two.
 const VAGUE: f64 = 0.4;
-/// Cost of scattered writes over that of sequential ones, as a ratio, at most, without misses of the mapping
+/// Largest ratio of the cost of scattered writes to that of sequential ones, without misses of the mapping
 /// cache. Chosen: random programs use the dies less evenly.
 const LIKE_ORDER: f64 = 1.8;
-/// The same with misses of the mapping cache. Chosen: a miss reads and writes a part of the table.
+/// Largest such ratio with misses of the mapping cache. Chosen: a miss reads and writes part of the table.
 const FETCHING: f64 = 3.5;
 
 /// Cost of scattered overwrites as they continue.
@@ -64,7 +65,7 @@ pub(super) struct Spare {
 }
 
 impl Spare {
-    /// From scattered writes, and the cost of writes in place if that shows the flash.
+    /// Analyzes scattered writes, with the cost of writes in place if that shows the flash.
     pub(super) fn new(context: &Context<'_>, scattered: &[&Segment], native: Option<f64>) -> Self {
         let (cache, cliff) = (context.inferences.slc_cache(), context.inferences.cliff());
         let progress = WriteProgress::from_segments(scattered.iter().copied());
@@ -115,7 +116,7 @@ impl Spare {
         Some([remaining, low, high].map(|remaining| knee.begins - self.cached + remaining))
     }
 
-    /// Over-provisioning in percent, with what is never used, in erase units.
+    /// Over-provisioning in percent, with the erase units of each die that never hold overwrites.
     pub(super) fn property(&self, context: &Context<'_>, unit: &Property) -> Property {
         let key = Key::OverProvisioningPercent;
         let Some((knee, [fed, low, high])) = self.knee.zip(self.feed_rate()) else {
@@ -184,37 +185,37 @@ fn scattered_writes(progress: &WriteProgress, alone: f64, saves: f64, until: f64
 /// Cost of one window over that of writing alone, as a ratio, from which collection may begin there. Chosen:
 /// above the spread of single windows.
 const BEGINS: f64 = 1.5;
-/// The same for the mean of the windows that follow. Chosen: less than `BEGINS`, because some of them cost
-/// nothing.
+/// Least ratio of these costs for the mean of the windows that follow. Chosen: less than `BEGINS`, because
+/// some of them cost nothing.
 const COSTLY: f64 = 1.35;
 /// Number of windows that follow. All dies may collect at the same time, so windows in between cost nothing.
 const FOLLOWING_WINDOWS: usize = 32;
 /// This many windows are level if the middle 80% of their costs stay within `LEVEL`: collection goes block by
 /// block and is less even than writing alone.
 const LEVEL_WINDOWS: usize = 24;
-/// Spread of the costs of level windows, as a share of their median, at most. Chosen: writing alone stays
-/// below it, collection above.
+/// Most that the costs of level windows spread, as a share of their median. Chosen: writing alone stays below
+/// it, collection above.
 const LEVEL: f64 = 0.25;
-/// Windows before which the first level has begun, because a write buffer is full by then; and the next level
-/// after the one before.
+/// The first level begins within this many windows, because a write buffer is full by then; and the next one
+/// within [`NEXT_BEGINS`] of the one before.
 const LEVEL_BEGINS: usize = 24;
 const NEXT_BEGINS: usize = 64;
 /// Windows cheaper than this share of the last level belong to an earlier one. Chosen: below the spread of a
 /// level.
 const SAME_LEVEL: f64 = 0.7;
-/// Ratio of the level after a cache to the one in it, at least. Chosen: a smaller rise may be the cost of
+/// Least ratio of the level after a cache to the one in it. Chosen: a smaller rise may be the cost of
 /// erasing.
 const HIGHER: f64 = 1.4;
 /// Ratio of two levels up to which they are the same. Chosen: levels repeat to a few percent.
 const NO_HIGHER: f64 = 1.1;
-/// Cost of a level over that of collection, as a ratio, at most, for the level to be writing without a cache.
-/// Chosen: to leave room for errors of both.
+/// Most that a level of writing without a cache costs, as a share of the cost of collection. Chosen: to leave
+/// room for errors of both.
 const BELOW_COLLECTION: f64 = 0.6;
 /// Pages that the emptiest blocks have lost over those of an average block, as a ratio, when collection
 /// begins. Chosen: for a choice among all blocks.
 const EMPTIEST: f64 = 1.6;
 
-/// The point of the rise.
+/// The window from which scattered overwrites cost more for good.
 #[derive(Clone, Copy, Debug)]
 struct Knee {
     /// Windows before it.
@@ -241,8 +242,8 @@ impl Knee {
 }
 
 /// Cost of scattered writes over the span without garbage collection, in nanoseconds per byte: the last level
-/// before collection, which has none itself. A full cache ends a level at once, or die by die. `None` without
-/// a level at the beginning.
+/// before collection, which itself has no level. A full cache ends a level at once, or die by die. `None`
+/// without a level at the beginning.
 fn level(progress: &WriteProgress, span: f64) -> Option<f64> {
     let costs = progress.costs();
     let stretches = stretches(&costs);
@@ -300,11 +301,11 @@ fn mean_cost(costs: &[f64], range: Range<usize>) -> f64 {
 // the more often the fewer are left, and relocates what others hold. The cost of that is computed for every
 // possible start, weighted by how well it agrees with the measurement.
 
-/// Windows whose mean is one value: this many if collection begins late, and at least this many if it begins
-/// early.
+/// Windows that are averaged to one value: this many if collection begins late, and at least [`BIN_LEAST`] if
+/// it begins early.
 const BIN: usize = 8;
 const BIN_LEAST: usize = 2;
-/// Values before collection, if they were that long.
+/// Number of values before collection, where [`BIN`] allows it.
 const BINS_BEFORE: usize = 16;
 /// Number of blocks among which the emptiest is chosen, how many standard deviations it lies below the mean
 /// (the smallest of that many normal values), and its prior probability: all blocks, or a few.
@@ -337,7 +338,7 @@ const WORTH: f64 = 0.5;
 /// Smallest error of a value, as a share. Chosen: the model itself is no better.
 const EXACT: f64 = 0.03;
 
-/// The empty blocks that were left.
+/// Empty blocks that were left when collection began.
 #[derive(Clone, Copy, Debug)]
 struct FreeSpaceFit {
     /// Bytes in empty blocks when collection began: the median of the weighted starts.
@@ -348,7 +349,7 @@ struct FreeSpaceFit {
 }
 
 impl FreeSpaceFit {
-    /// From scattered writes over the whole span, starting where their cost rises, in multiples of their cost
+    /// Fits scattered writes over the whole span, from where their cost rises, in multiples of their cost
     /// `alone`. `None` if there are too few.
     fn fit(progress: &WriteProgress, knee: &Knee, alone: f64, span: f64) -> Option<Self> {
         let marks = progress.marks.get(knee.at - 1..)?;

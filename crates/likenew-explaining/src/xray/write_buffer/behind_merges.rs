@@ -1,5 +1,5 @@
-//! The write buffer in front of a block map. While its dies merge a cluster nothing leaves the buffer, so
-//! what is taken until a write has to wait is its size.
+//! Measures the write buffer in front of a block map. While dies merge a cluster nothing leaves the buffer,
+//! so its size is what it takes until a write has to wait.
 
 use std::ops::Range;
 
@@ -19,13 +19,13 @@ use likenew_procedure_support::series::axis;
 
 const PAGE: u32 = 16 << 10;
 const IOS_MAX: u64 = 512;
-/// Fewer clusters are too few for a burst. Chosen: as many as the mapping test writes.
+/// Fewest clusters for a burst. Chosen: as many as the mapping test writes.
 const CLUSTERS_LEAST: u64 = 36;
 /// Writes before the burst that each have to wait for a merge.
 const LEAD: u32 = 8;
 const BURSTS: usize = 3;
-/// Latency of a write that waits for a merge over that of the first ones, as a ratio, at least. Chosen: a
-/// merge copies dozens of pages.
+/// Least ratio of the latency of a write that waits for a merge to that of the first ones. Chosen: a merge
+/// copies dozens of pages.
 const WAITS: f64 = 8.0;
 /// Shortest time of a merge, in nanoseconds. Chosen: an erase and a few programs.
 const MERGE_NS: f64 = 3e6;
@@ -74,7 +74,7 @@ fn measure<'a>(
             Some(bytes) if number == 1 && is_worth_pages(bytes, page, clusters) => page,
             Some(_) if same_as_last(bursts).len() >= BURSTS => break,
             Some(_) => burst.workload.length_max(),
-            // There were too few clusters for it.
+            // There were too few clusters for a burst.
             None => 4 * burst.workload.length_max(),
         };
     }

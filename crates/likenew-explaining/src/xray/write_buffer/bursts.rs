@@ -1,10 +1,10 @@
-//! The write buffer of flash.
+//! Measures the write buffer of flash.
 //!
-//! Bursts that have to wait after as much each time show its size, see [`first_wait`]. Of others, a long burst
-//! into an empty buffer shows when its rate falls to that of the flash. How much had been programmed by then is
-//! unknown, but a shorter burst followed by a flush shows when n bytes are in the flash. At that time the long burst
-//! had programmed n bytes as well, and everything else it had sent was in the buffer: buffer = taken(when n bytes were
-//! programmed) − n. Neither rate needs to be steady for that.
+//! Bursts that have to wait after the same number of bytes show its size, see [`first_wait`]. Otherwise, a
+//! long burst into an empty buffer shows when its rate falls to that of the flash. How much had been
+//! programmed by then is unknown, but a shorter burst followed by a flush shows when n bytes are in the
+//! flash. At that time the long burst had programmed n bytes as well, and everything else it had sent was in
+//! the buffer: buffer = taken(when n bytes were programmed) − n. Neither rate needs to be steady for that.
 
 use std::ops::Range;
 
@@ -38,7 +38,7 @@ const SHARES: [f64; 5] = [0.25, 0.31, 0.37, 0.43, 0.49];
 /// A buffer shows if the flash is slower than this share of the link. Chosen: a smaller difference shows no
 /// knee.
 const SLOWER: f64 = 0.93;
-/// Most bursts, and long ones where several do not agree.
+/// Most bursts, and most long ones if they do not agree.
 const BURSTS_MAX: usize = 48;
 const LONGS_MAX: usize = 6;
 /// Length of a long burst over what is taken before its knee, if it need not be longer.
@@ -51,17 +51,16 @@ const FEW: usize = 3;
 /// Difference in time, as a share, up to which two bursts are alike. Chosen: above the scatter of single
 /// programs.
 const ALIKE: f64 = 0.15;
-/// I/Os that may be taken at one moment, at most. Chosen: more than one program of all dies frees.
+/// Most I/Os that may be taken at one moment. Chosen: more than one program of all dies frees.
 const RUN: f64 = 64.0;
 /// Position of the answer between the bounds of all bursts, in 0..1. Chosen: nearer to the upper one, because
 /// dies that are not in step finish one after the other.
 const NEARER_MOST: f64 = 0.7;
-/// Spread of the answers of short bursts, as a share, at most. Chosen: wider answers come from a changed
-/// drive.
+/// Most that answers of short bursts may spread, as a share. Chosen: wider answers come from a changed drive.
 const SPREAD_MAX: f64 = 0.25;
-/// Short bursts that say together what five of them do not. Chosen: those behind three long ones.
+/// Fewest short bursts that are pooled if fives of them do not agree. Chosen: those behind three long ones.
 const POOLED_MIN: usize = 3 * SHARES.len();
-/// Confidence in what they say, in 0..1. Chosen: no claim.
+/// Confidence in a pooled answer, in 0..1. Chosen: no claim.
 const POOLED_CONFIDENCE: f64 = 0.8;
 /// Error in shares of an I/O, or 2% of the buffer if that is more; nine of ten drives lie within it. Fitted.
 const MARGIN: f64 = 0.9;
@@ -73,7 +72,7 @@ struct Burst {
     intake: Vec<[f64; 2]>,
     block: f64,
     bytes: u64,
-    /// When all of it was in the flash, on the same clock.
+    /// When the whole burst was in the flash, on the same clock.
     flushed: f64,
 }
 
@@ -103,12 +102,12 @@ struct Bursts {
     bytes: u64,
     /// Long bursts, and the bounds of the buffer from the short ones behind each.
     longs: Vec<(Burst, Vec<[f64; 2]>)>,
-    /// Those that show what had left the buffer.
+    /// Short bursts that show what had left the buffer.
     flushed: Vec<FlushedBurst>,
 }
 
 impl Bursts {
-    /// One long burst after the other, each with what it asks for, until one has shown the buffer.
+    /// Makes long bursts, each with the shorter ones it asks for, until one has shown the buffer.
     fn measure(&mut self, context: &Context<'_>, steps: &mut Steps<'_>) -> Result<(), Ended> {
         // What a block map does at the start of a stream of writes belongs to no burst.
         self.write(context, steps, "lead", FIRST, BLOCK)?;
@@ -329,7 +328,7 @@ fn bounds(long: &Burst, short: &Burst) -> Option<[f64; 2]> {
     Some([buffered_bytes(before), buffered_bytes(after)])
 }
 
-/// What all of them but one allow: value, lower and upper bound.
+/// What all estimates but one allow: value, lower and upper bound.
 fn common(estimates: &[[f64; 2]]) -> Option<(f64, f64, f64)> {
     let least = sorted(&estimates.iter().map(|[least, _]| *least).collect::<Vec<_>>());
     let most = sorted(&estimates.iter().map(|[_, most]| *most).collect::<Vec<_>>());
@@ -339,7 +338,7 @@ fn common(estimates: &[[f64; 2]]) -> Option<(f64, f64, f64)> {
     (value > 0.0).then_some((value, low.min(high), low.max(high)))
 }
 
-/// Whether most of them agree.
+/// Whether most estimates agree.
 fn agree(estimates: &[[f64; 2]]) -> bool {
     let Some((value, ..)) = common(estimates) else { return false };
     let near = |[low, high]: &&[f64; 2]| {
@@ -348,8 +347,8 @@ fn agree(estimates: &[[f64; 2]]) -> bool {
     estimates.len() == SHARES.len() && estimates.iter().filter(near).count() + 1 >= SHARES.len()
 }
 
-/// What many bursts say together, of which five do not agree: their median, and its 90% interval. `None` if
-/// they are too few, or half of them differ too much.
+/// Pools the estimates of many bursts that do not agree by fives: their median, and its 90% interval. `None`
+/// if they are too few, or half of them differ too much.
 fn pooled(sizes: &[f64]) -> Option<(f64, f64, f64)> {
     let (low, middle, high) = (quantile(sizes, 0.25)?, median(sizes)?, quantile(sizes, 0.75)?);
     let interval = median_interval(sizes, CONFIDENCE_90)?;
@@ -399,25 +398,25 @@ fn with_knee(picture: Series, long: &Burst, property: &Property) -> Series {
     picture.lines([Line::new("two speeds", predicted)]).marks([mark])
 }
 
-// How much a burst has sent when it has to wait for the first time, less what had left the buffer by then: bytes are programmed in the
-// order in which they come, so what had left is the longest burst that is flushed no later than that, and shorter bursts find it by
-// halving. A small buffer is full before the first program has ended, and nothing has left it.
+// The buffer by the first wait: what a burst has sent when it first has to wait, less what had left the
+// buffer by then. Bytes are programmed in the order they come, so that is the longest burst that is flushed
+// by then, and shorter bursts find it by halving. A small buffer is full before anything has left it.
 
-/// Bursts that have to wait after as much. Chosen: two may agree by chance.
+/// Fewest bursts that wait after the same number of bytes. Chosen: two may agree by chance.
 const WAITS_MIN: usize = 3;
-/// Most bursts, if they do not. Chosen: two of five may have been disturbed.
+/// Most bursts, if they do not agree. Chosen: two of five may have been disturbed.
 const WAITS_MAX: usize = 5;
 /// Length of a burst over what it has sent when it waits. Chosen: the chart shows what comes after it.
 const LENGTH: u64 = 4;
-/// A wait is so many times as long as an I/O without one, at least. Chosen: above the jitter of a link.
+/// Least length of a wait, over an I/O without one. Chosen: above the jitter of a link.
 const WAIT: f64 = 4.0;
 /// I/Os whose waits say nothing: all of them are sent at the same moment. Chosen: as many as are in flight.
 const FIRST_IOS: usize = 4;
-/// I/Os behind them whose median shows how long one takes that does not wait. Chosen: fewer than fit into a buffer.
+/// I/Os behind those whose median is the time of one without a wait. Chosen: fewer than fit into a buffer.
 const LINK_IOS: usize = 7;
 /// Difference between bursts that agree, as a share, if that is more than an I/O. Chosen: below the error of the answer.
 const AGREE: f64 = 0.02;
-/// Share of the buffer to which it is found out what had left it. Chosen: well below the tenth that counts as right.
+/// Precision of what had left, as a share of the buffer. Chosen: well below the tenth that counts as right.
 const NARROW: f64 = 0.04;
 
 /// What a burst had sent when it began to wait.
@@ -456,7 +455,7 @@ fn first_wait(intake: &[[f64; 2]]) -> Option<FirstWait> {
     Some(FirstWait { bytes, at_ns })
 }
 
-/// What bursts of I/Os of `block` bytes say together: the one in the middle, if enough are near it.
+/// The middle of the first waits of bursts of I/Os of `block` bytes, if enough are near it.
 fn agreed_wait(waits: &[FirstWait], block: f64) -> Option<FirstWait> {
     let mut sorted = waits.to_vec();
     sorted.sort_by(|one, other| one.bytes.total_cmp(&other.bytes));
@@ -484,7 +483,7 @@ fn next_bytes(wait: FirstWait, block: f64, bursts: &[FlushedBurst]) -> Option<f6
     (most - least > near && middle > least && middle < most).then_some(middle)
 }
 
-/// From the first wait of bursts of I/Os of `block` bytes.
+/// The buffer by the agreed first wait of bursts of I/Os of `block` bytes.
 fn wait_property(wait: FirstWait, block: f64, Programmed { least, most }: Programmed) -> Property {
     // If not even one I/O was flushed by then, nothing had left.
     let most = if least > 0.0 { most } else { 0.0 };
@@ -604,8 +603,8 @@ mod tests {
         assert_eq!(agreed(&[]), None);
     }
 
-    /// The buffer that is found where the flash programs units of so many bytes, one after the other, each in this time, behind
-    /// a link that takes a byte in a nanosecond.
+    /// The buffer found if the flash programs units of `unit` bytes one after the other, each in
+    /// `program_ns`, behind a link that takes a byte in a nanosecond.
     fn find_buffer(buffer: f64, unit: f64, program_ns: f64) -> (f64, usize) {
         // In phase: unit k is programmed at (k + 1) × its time, and what has come is the time.
         let programmed_at = |at_ns: f64| (at_ns / program_ns).floor() * unit;

@@ -1,5 +1,5 @@
-//! The write cache of a disk. While reads wait for the arm nothing goes to the platters unless it must, so
-//! the first write that has to wait finds the cache full, and nothing has left it.
+//! Measures the write cache of a disk. While reads wait for the arm, nothing goes to the platters unless it
+//! must. So the first write that has to wait finds the cache full, and nothing has left it.
 
 use likenew_core::findings::{Line, Mark, Series, Shape};
 use likenew_core::io::{DataClass, Op};
@@ -22,8 +22,8 @@ const TIME_MAX: Nanos = Nanos::from_millis(1500);
 /// Reads that wait for the arm all the time.
 const READS: u32 = 4;
 const BURSTS: usize = 2;
-/// Latency of a write that waits for the arm over that of the first ones, as a ratio, at least. Chosen:
-/// memory is far faster than a seek.
+/// Least ratio of the latency of a write that waits for the arm to that of the first ones. Chosen: memory is
+/// far faster than a seek.
 const WAITS: f64 = 4.0;
 /// Latency of the first writes, in nanoseconds, from which they go to the arm at once. Chosen: no cache takes
 /// this long.

@@ -1,4 +1,4 @@
-//! Jobs that read back what they wrote.
+//! Reads results of jobs that verified what they wrote.
 
 use likenew_core::io::Op;
 use likenew_core::segment::Stop;
@@ -34,13 +34,13 @@ fn a_mix_that_verifies_is_one_workload_whose_reads_are_of_both() {
     assert_eq!(segment.elapsed(), Nanos::from_millis(39));
     caveat(&imported, "\"mix\": fio does not tell the mix's own reads from those that verify");
     assert!(!imported.identity.caveats.iter().any(|caveat| caveat.contains("over its own time")));
-    // It wrote headers alone.
+    // This job wrote headers only.
     let (imported, segment) = one(sample!("verify_mix_off.json"));
     assert_eq!((segment.ios(Op::Read), segment.ios(Op::Write)), (10, 6));
     assert!(!imported.identity.caveats.iter().any(|caveat| caveat.contains("from those that verify")));
     let text = sample!("mixed.json").replace("\"rw\" :", "\"verify\" : \"crc32c\", \"rw\" :");
     let (imported, segment) = one(&text);
-    // 70 % reads, 30 % writes and 30 % more reads.
+    // 70% reads, 30% writes, and another 30% reads that verify.
     assert_eq!((segment.ios(Op::Read), segment.ios(Op::Write)), (788, 236));
     caveat(&imported, "from those that verify");
 }
@@ -49,7 +49,7 @@ fn a_mix_that_verifies_is_one_workload_whose_reads_are_of_both() {
 fn what_is_verified_between_the_writes_shares_their_time() {
     let (imported, segment) = one(sample!("verify_backlog.json"));
     assert_eq!((segment.ios(Op::Read), segment.ios(Op::Write), segment.stop), (16, 16, Stop::Reached));
-    // fio gives 1 ms to those reads alone that came after the last write.
+    // fio gives 1 ms only to the reads after the last write.
     assert_eq!(segment.elapsed(), Nanos::from_millis(235 + 1));
     caveat(&imported, "verify_backlog");
 }
@@ -74,8 +74,8 @@ fn what_was_written_and_verified_as_one_number_has_no_rate() {
     caveat(&imported, "no rate is known; leave out unified_rw_reporting");
 }
 
-/// Another process changed a byte of a block after fio wrote it and before fio read it back; of the last
-/// sample, the file is that of a file system which answers reads beyond a place with EIO.
+/// Another process changed a byte of a block between fio's write and its read. In the last sample, the file system
+/// answers reads beyond an offset with EIO.
 #[test]
 fn an_error_that_ends_the_verification_leaves_the_writes_as_they_were() {
     for (text, errno, (write_ms, read, read_ms)) in [
@@ -111,7 +111,7 @@ fn an_error_that_may_be_of_either_phase_leaves_neither_with_a_rate() {
         assert_eq!((segment.stop, segment.bytes_per_s()), (Stop::JobFailed { errno: 5 }, None));
     }
     assert_eq!((written.errors(), verify_counts.errors()), (1, 0));
-    // A write passed over an error, and the verification ended with another.
+    // One write skipped an error, and the verification ended with another one.
     let text = sample!("verify_goes_on.json").replace("\"first_error\" : 84", "\"first_error\" : 5");
     let imported = import(&text).unwrap();
     let [written, verify_counts] = &imported.segments[..] else { panic!("two workloads") };
@@ -119,7 +119,7 @@ fn an_error_that_may_be_of_either_phase_leaves_neither_with_a_rate() {
         (written.stop, verify_counts.stop),
         (Stop::JobFailed { errno: 5 }, Stop::JobFailed { errno: 84 })
     );
-    // Of a job that ran in loops only data that differ are sure to have been read.
+    // If a job ran in loops, only differing data prove that the error was met while reading.
     for (errno, writes) in [(84, Stop::Reached), (5, Stop::JobFailed { errno: 5 })] {
         let text = sample!("verify_damaged.json")
             .replace("\"rw\" :", "\"loops\" : \"2\", \"rw\" :")

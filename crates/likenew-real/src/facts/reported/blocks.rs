@@ -7,7 +7,7 @@ use super::table::rows;
 use super::{Mark, Reading, Section, bytes_of, device_path, first_number, table_lines};
 use crate::facts::smartmontools::fill;
 
-/// The headings of lsblk, whatever columns were chosen.
+/// Whether a line has the headings of lsblk, whatever columns were chosen.
 pub(super) fn is_lsblk_head(line: &str) -> bool {
     let words: Vec<&str> = line.split_whitespace().collect();
     const OTHERS: [&str; 8] =
@@ -22,7 +22,7 @@ struct Device<'a> {
     column: Column<'a>,
 }
 
-/// What a device has in the column of a name.
+/// A device's value in the column with this name.
 type Column<'a> = Box<dyn Fn(&str) -> Option<String> + 'a>;
 
 impl Device<'_> {
@@ -43,9 +43,9 @@ impl Device<'_> {
     }
 }
 
-/// A device and what is on it.
+/// Reads a device and what is built on it.
 fn read_tree(value: &Value, parent: Option<&str>, depth: usize, into: &mut Reading<'_>) -> bool {
-    /// Layers above each other. Chosen: more than anybody builds.
+    /// Most layers above each other. Chosen: more than anybody builds.
     const DEPTH_MAX: usize = 32;
     let name = value.get("name").or_else(|| value.get("kname")).and_then(Value::as_str);
     let Some(name) = name.filter(|_| depth < DEPTH_MAX) else { return false };
@@ -65,7 +65,7 @@ fn read_tree(value: &Value, parent: Option<&str>, depth: usize, into: &mut Readi
     true
 }
 
-/// `lsblk -J`, with any columns, or its table, whose branches say what is on what.
+/// Reads `lsblk -J` with any columns, or lsblk's table, whose branches show what is built on what.
 pub(super) fn read_lsblk(section: &Section<'_>, into: &mut Reading<'_>) -> bool {
     if let Some(json) = &section.json {
         let devices = json.get("blockdevices").and_then(Value::as_array);
@@ -106,7 +106,7 @@ fn layer_kind(device: &Device<'_>) -> Option<LayerKind> {
 
 fn read_device(device: &Device<'_>, into: &mut Reading<'_>) {
     let name = &device.name;
-    // Memory and files that serve as devices are no drives; without a type, the top of the tree is one.
+    // Memory and files that serve as devices are no drives. Without a type, the top of the tree counts as a disk.
     let is_drive = !["loop", "zram", "ram", "sr", "fd"].iter().any(|word| name.starts_with(word));
     let kind = layer_kind(device)
         .or_else(|| (device.text("type").is_none() && device.parent.is_none()).then_some(LayerKind::Disk));
@@ -158,10 +158,10 @@ fn put_drive(device: &Device<'_>, into: &mut Reading<'_>) {
         serial: device.text("serial"),
         capacity_bytes: device.bytes("size").filter(|bytes| *bytes > 0),
     };
-    // Rounded unless it is in bytes; other outputs say it exactly.
+    // lsblk rounds unless it prints bytes; other outputs are exact.
     let capacity = into.fact(mark.capacity_bytes);
     let firmware = into.fact(device.text("rev"));
-    // Behind USB the kernel takes every disk for one that turns.
+    // Behind USB the kernel takes every disk for a rotating one.
     let is_usb = device.text("tran").is_some_and(|tran| tran == "usb");
     let flash = into.fact(device.flag("rota").filter(|rotates| !rotates && !is_usb).map(|_| 0));
     let bus = into.fact(
@@ -206,12 +206,12 @@ fn put_file_system(device: &Device<'_>, into: &mut Reading<'_>) {
     fill(&mut file_system.used_percent, percent);
 }
 
-/// A device whose identity hdparm shows.
+/// Whether a line begins hdparm's output about a device.
 pub(super) fn is_hdparm_head(line: &str) -> bool {
     line.trim_end() == "ATA device, with non-removable media" || is_device_line(line)
 }
 
-/// `/dev/sda:`
+/// Whether a line names a device as hdparm does: `/dev/sda:`.
 fn is_device_line(line: &str) -> bool {
     line.trim_end().strip_suffix(':').is_some_and(|path| {
         path.strip_prefix("/dev/").is_some_and(|name| name.chars().all(|c| c.is_ascii_alphanumeric()))
@@ -234,7 +234,7 @@ pub(super) fn read_hdparm(section: &Section<'_>, into: &mut Reading<'_>) -> bool
     has_identity
 }
 
-/// What stands below one device.
+/// Reads the lines below one device.
 fn read_identity(text: &[&str], device: Option<String>, into: &mut Reading<'_>) -> bool {
     let field = |name: &str| {
         let value = text.iter().find_map(|line| line.trim_start().strip_prefix(name));
@@ -244,7 +244,7 @@ fn read_identity(text: &[&str], device: Option<String>, into: &mut Reading<'_>) 
     if model.is_none() && device.is_none() || !text.iter().any(|line| line.contains("ATA device")) {
         return false;
     }
-    // What is switched on has an asterisk.
+    // Features that are switched on have an asterisk.
     let feature = |words: &str| {
         let line =
             text.iter().find(|line| line.trim_start().trim_start_matches('*').trim().starts_with(words))?;
@@ -288,12 +288,12 @@ fn read_identity(text: &[&str], device: Option<String>, into: &mut Reading<'_>) 
     true
 }
 
-/// The headings of `iostat -x`.
+/// Whether a line has the headings of `iostat -x`.
 pub(super) fn is_iostat_head(line: &str) -> bool {
     line.starts_with("Device") && line.contains("%util") && line.contains("r/s")
 }
 
-/// What programs do at the drives: the last report, since the first one goes back to the start of the system.
+/// Reads what programs do at the drives. The last report counts, since the first one goes back to the start of the system.
 pub(super) fn read_iostat(section: &Section<'_>, into: &mut Reading<'_>) -> bool {
     let (text, json) = (section.text(), section.json.as_ref());
     let mut reports: Vec<Vec<(String, f64, f64)>> = Vec::new();

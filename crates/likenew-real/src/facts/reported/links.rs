@@ -30,9 +30,9 @@ pub(super) fn is_pci_head(line: &str) -> bool {
 /// A function of PCI Express with its link.
 #[derive(Clone, Debug)]
 pub(super) struct PciPort {
-    /// `0000:01:00.0`
+    /// The PCI address: `0000:01:00.0`.
     address: String,
-    /// Only links of such a function are a drive's own.
+    /// Whether it is an NVMe controller, as only then its link is a drive's own.
     is_nvme: bool,
     hop: Hop,
 }
@@ -103,7 +103,7 @@ pub(super) fn is_usb_head(line: &str) -> bool {
     USB.is_match(line)
 }
 
-/// Drives behind USB, each with the hubs above it. Which of several is which, the tree does not say.
+/// Reads drives behind USB, each with the hubs above it. The tree does not say which of several drives is which.
 pub(super) fn read_usb(section: &Section<'_>, into: &mut Reading<'_>) -> bool {
     let text = section.text();
     let mut above: Vec<(usize, String, u64)> = Vec::new();

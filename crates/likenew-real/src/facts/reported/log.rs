@@ -24,7 +24,7 @@ static DATED: LazyLock<Regex> = LazyLock::new(|| {
         .expect("the pattern is one")
 });
 
-/// A line of the log as a record; where there is no uptime, that is 0.
+/// A line of the log as a record, whose time is 0 if the line has no uptime.
 fn record(line: &str) -> Option<Record> {
     if let Some(captures) = UPTIME.captures(line) {
         return Some(Record { at_s: captures[1].parse().ok()?, text: clean(&captures[2]) });
@@ -59,7 +59,7 @@ pub(super) fn read(section: &Section<'_>, into: &mut Reading<'_>) -> bool {
     is_any
 }
 
-/// What the log calls a drive.
+/// The log's names for a drive.
 struct Names {
     /// `sda`, `nvme0`, `2:0:0:0`, `ata3`, `2-1`.
     all: Vec<String>,
@@ -92,7 +92,7 @@ impl Names {
         Self { all, ata, usb }
     }
 
-    /// Whether the log could name a drive of this kind in no other way.
+    /// Whether these are all names that the log can have for a drive of this kind.
     fn are_all_of(&self, kind: DriveKind) -> bool {
         match kind {
             DriveKind::Nvme => self.all.len() > 1,
@@ -103,7 +103,7 @@ impl Names {
     }
 }
 
-/// That a log has no line of a drive is only known with all of its names.
+/// Forgets counts of zero: without all names of a drive, its lines cannot be counted.
 fn forget_zeros(drive: &mut Drive) {
     let counts = &mut drive.counts;
     for count in [
@@ -118,7 +118,7 @@ fn forget_zeros(drive: &mut Drive) {
     }
 }
 
-/// The port of a SATA disk: the one whose model it is, if no other port has that model, too.
+/// The port of a SATA disk: the only port with its model, or of several the one with its host's number.
 fn ata_port(scsi: &str, drive: &Drive, records: &[Record]) -> Option<String> {
     static MODEL: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(r"^(ata\d+)\.\d\d: ATA-\d+: (.+?),").expect("the pattern is one"));
@@ -136,7 +136,7 @@ fn ata_port(scsi: &str, drive: &Drive, records: &[Record]) -> Option<String> {
         .collect();
     ports.sort();
     ports.dedup();
-    // Hosts and ports are counted from 0 and from 1.
+    // Hosts count from 0, ports from 1.
     let by_host = scsi.split(':').next()?.parse::<u32>().ok().map(|host| format!("ata{}", host + 1));
     match &ports[..] {
         [only] => Some(only.clone()),
@@ -144,7 +144,7 @@ fn ata_port(scsi: &str, drive: &Drive, records: &[Record]) -> Option<String> {
     }
 }
 
-/// Gives each drive its lines.
+/// Gives each drive its lines of the log.
 pub(super) fn assign(reading: &mut Reading<'_>) {
     add_named(reading);
     if reading.records.is_empty() {
@@ -173,7 +173,7 @@ pub(super) fn assign(reading: &mut Reading<'_>) {
     reading.records = records;
 }
 
-/// Drives of which nothing but the log is there.
+/// Adds drives that only the log names.
 fn add_named(reading: &mut Reading<'_>) {
     static DISK: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(r"^sd \d+:\d+:\d+:\d+: \[(sd[a-z]+)\] (\d+) (\d+)-byte logical blocks")
@@ -197,7 +197,7 @@ fn add_named(reading: &mut Reading<'_>) {
     }
 }
 
-/// `ata3: SATA link up 3.0 Gbps (SStatus 123 SControl 300)`
+/// Adds the link from `ata3: SATA link up 3.0 Gbps (SStatus 123 SControl 300)`.
 fn add_sata_link(drive: &mut Drive, port: &str, records: &[Record], origin: &str) {
     let head = format!("{port}: SATA link up ");
     let speed = records.iter().rev().find_map(|record| {

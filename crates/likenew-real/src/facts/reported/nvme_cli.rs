@@ -48,13 +48,13 @@ pub(super) fn is_identify_head(line: &str) -> bool {
     line.starts_with("NVME Identify Controller")
 }
 
-/// The device of an output: in its own head, in the command above it, or in the name of the file.
+/// The device of an output, from the command above it or from the name of the file.
 fn device(section: &Section<'_>) -> Option<String> {
     let above = section.device_above(section.lines.start);
     above.or_else(|| device_word(section.file))
 }
 
-/// `mn : MODEL`, in the order of the output.
+/// Fields such as `mn : MODEL`, in the order of the output.
 fn fields<'a>(text: &'a [&str]) -> impl Iterator<Item = (&'a str, &'a str)> {
     text.iter().filter_map(|line| line.split_once(':')).map(|(name, value)| (name.trim(), value.trim()))
 }
@@ -93,7 +93,7 @@ pub(super) fn is_smart_head(line: &str) -> bool {
     line.starts_with("Smart Log for NVME device")
 }
 
-/// Keys of its JSON and names of its lines, and those of smartctl.
+/// nvme-cli's keys, and smartctl's keys for the same.
 const FIELDS: [(&str, &str); 11] = [
     ("avail_spare", "available_spare"),
     ("spare_thresh", "available_spare_threshold"),
@@ -108,7 +108,7 @@ const FIELDS: [(&str, &str); 11] = [
     ("critical_comp_time", "critical_comp_time"),
 ];
 
-/// A line's name as a key: `Data Units Read` and `data_units_read` are one.
+/// A line's name as a key: `Data Units Read` becomes `data_units_read`.
 fn key_of(name: &str) -> String {
     let key = name.to_ascii_lowercase().replace(' ', "_");
     match key.as_str() {
@@ -121,7 +121,7 @@ fn key_of(name: &str) -> String {
     }
 }
 
-/// The log of health, in the form of smartctl's JSON.
+/// Reads the SMART log, into the form of smartctl's JSON.
 pub(super) fn read_smart(section: &Section<'_>, into: &mut Reading<'_>) -> bool {
     let json = section.json.as_ref();
     let mut values: Map<String, Value> = Map::new();
@@ -129,7 +129,7 @@ pub(super) fn read_smart(section: &Section<'_>, into: &mut Reading<'_>) -> bool 
         Some(Value::Object(fields)) => values.extend(fields.clone()),
         _ => {
             for (name, value) in fields(section.text()) {
-                // `temperature : 35°C (308 K)`, of older ones `35 C`; `critical_warning : 0`, also `0x4`.
+                // `temperature : 35°C (308 K)`, or `35 C` in older versions; `critical_warning : 0`, also `0x4`.
                 let number = match value.strip_prefix("0x") {
                     Some(digits) => u64::from_str_radix(digits, 16).ok(),
                     None => first_number(value),
@@ -151,7 +151,7 @@ pub(super) fn read_smart(section: &Section<'_>, into: &mut Reading<'_>) -> bool 
         FIELDS.iter().filter_map(|(key, to)| Some(((*to).to_owned(), number(key)?.into()))).collect();
     let Some(warning) = number("critical_warning") else { return false };
     log.insert("critical_warning".to_owned(), warning.into());
-    // Bit 1 is heat, which passes.
+    // Bit 1 warns of heat, which passes.
     let mut answer = json!({ "smart_status": { "passed": warning & 0b11_1101 == 0 }, NVME_LOG[1..]: log });
     let pointers = [
         ("temperature", "/temperature/current"),

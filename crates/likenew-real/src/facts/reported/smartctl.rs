@@ -8,7 +8,7 @@ use super::{Mark, Reading, Section, device_path, device_word};
 use crate::facts::identity::hashed_serial;
 use crate::facts::smartmontools::{Smartctl, fill};
 
-/// Whether a line is of its output for people.
+/// Whether a line belongs to smartctl's output for people.
 pub(super) fn is_mark(line: &str) -> bool {
     is_head(line) || line.starts_with("=== START OF ")
 }
@@ -20,7 +20,7 @@ pub(super) fn read(section: &Section<'_>, into: &mut Reading<'_>) -> bool {
     }
 }
 
-/// One answer or several below each other.
+/// Reads one text answer, or several below each other.
 fn read_text(section: &Section<'_>, into: &mut Reading<'_>) -> bool {
     let text = section.text();
     let mut heads: Vec<usize> = (0..text.len()).filter(|at| is_head(text[*at])).collect();
@@ -31,7 +31,7 @@ fn read_text(section: &Section<'_>, into: &mut Reading<'_>) -> bool {
     let mut has_answer = false;
     for (from, to) in heads.iter().copied().zip(ends) {
         let device = section.device_above(section.lines.start + from);
-        // The name of a file is that of one drive.
+        // The name of a file stands for one drive.
         let device = device.or_else(|| device_word(section.file).filter(|_| heads.len() == 1));
         let refused =
             || text[from..to].iter().find_map(|line| device_path(line.split_once("open device: ")?.1));
@@ -41,10 +41,10 @@ fn read_text(section: &Section<'_>, into: &mut Reading<'_>) -> bool {
     has_answer
 }
 
-/// An answer in its own JSON.
+/// Reads an answer in smartctl's own JSON.
 fn read_json(value: &Value, file: &str, into: &mut Reading<'_>) -> bool {
     let path = value.pointer("/device/name").and_then(Value::as_str);
-    // Of a member of an array the path is that of the controller.
+    // For a member of an array, the path is that of the controller.
     let is_own = |path: &&str| !path.starts_with("/dev/bus/");
     let device = path.filter(is_own).and_then(device_path);
     read_answer(value.clone(), device.or_else(|| device_word(file).filter(|_| path.is_none())), into)
@@ -99,7 +99,7 @@ fn read_answer(answer: Value, device: Option<String>, into: &mut Reading<'_>) ->
     true
 }
 
-/// By what it was asked through, and by what only one kind has.
+/// The kind of drive, from the device type (`by`), the protocol, and keys that only one kind has.
 fn kind_of(protocol: &str, by: &str, answer: &Value) -> DriveKind {
     let has = |key: &str| answer.get(key).is_some();
     let is_bridge = by.starts_with("usb") || by.starts_with("snt");

@@ -1,5 +1,5 @@
-//! What smartctl prints for people (`-a`, `-x`, `-H`, `-i`, `-A`; 5.3x to 7.5), in the form of its own JSON, as far as that is
-//! read here. A line that is not there has no value.
+//! Turns what smartctl prints for people (`-a`, `-x`, `-H`, `-i`, `-A`; 5.3x to 7.5) into its own JSON, as
+//! far as this crate reads that. A line that is missing gives no value.
 
 use std::sync::LazyLock;
 
@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::first_number;
 use crate::facts::smartmontools::NVME_LOG;
 
-/// A regular expression of this module, which is known to be one.
+/// A regular expression of this module, known to be valid.
 macro_rules! pattern {
     ($name:ident = $text:expr) => {
         static $name: LazyLock<Regex> = LazyLock::new(|| Regex::new($text).expect("the pattern is one"));
@@ -29,7 +29,7 @@ pattern!(STATISTIC = r"^0x([0-9a-fA-F]{2})\s+0x([0-9a-fA-F]{3})\s+\d+\s+(\d+)\s"
 pattern!(SCSI_COUNTER = r"^(read|write|verify):\s+(.*)$");
 pattern!(SELF_TEST = r"^(?:#\s*\d+\s+\S|\s*\d+\s+(?:Short|Extended)\s)");
 
-/// Whether a line begins an output of it.
+/// Whether a line begins an output of smartctl.
 pub(super) fn is_head(line: &str) -> bool {
     HEAD.is_match(line)
 }
@@ -38,10 +38,10 @@ pub(super) fn is_head(line: &str) -> bool {
 const REFUSALS: [&str; 5] =
     ["open device:", "Unknown USB bridge", "Read Device Identity failed", "INQUIRY failed", "No such device"];
 
-/// Where its JSON has attributes.
+/// The place of attributes in smartctl's JSON.
 const ATA_LOG: &str = "/ata_smart_attributes/table";
 
-/// One output as JSON; nothing of a drive is in it where it holds no such line.
+/// One output as JSON. Lines that say nothing of a drive add nothing.
 pub(super) fn json_of(lines: &[&str]) -> Value {
     let mut answer = Answer(json!({ "smartctl": { "exit_status": 0 } }));
     for line in lines {
@@ -70,7 +70,7 @@ pub(super) fn json_of(lines: &[&str]) -> Value {
 struct Answer(Value);
 
 impl Answer {
-    /// Sets what is not set yet: what stands first counts.
+    /// Sets a value that is not set yet, so the first line counts.
     fn put(&mut self, pointer: &str, value: impl Into<Value>) {
         let mut at = &mut self.0;
         for key in pointer.split('/').skip(1) {
@@ -105,7 +105,7 @@ impl Answer {
         self.put_some("/smartctl/platform_info", platform);
     }
 
-    /// A line of `NAME: VALUE`.
+    /// Reads a line `NAME: VALUE`.
     fn field(&mut self, name: &str, value: &str) {
         let text = || Some(value).filter(|value| !matches!(*value, "" | "--" | "-")).map(str::to_owned);
         match name {
@@ -166,7 +166,7 @@ impl Answer {
         self.put_some("/interface_speed/current", bits(current));
     }
 
-    /// Health and counters.
+    /// Reads a line about health or counters.
     fn state(&mut self, name: &str, value: &str) {
         let number = || first_number(value);
         match name {
@@ -194,7 +194,7 @@ impl Answer {
                 self.put_some("/power_on_time/hours", hours.and_then(first_number));
             }
             "Elements in grown defect list" => self.put_some("/scsi_grown_defect_list", number()),
-            // Its JSON has the line, and no field for it.
+            // smartctl's JSON repeats this line, and has no field for it.
             "Non-medium error count" => self.push("/smartctl/output", json!(format!("{name}: {value}"))),
             "Percentage used endurance indicator" => {
                 self.put_some("/scsi_percentage_used_endurance_indicator", number());
@@ -214,7 +214,7 @@ impl Answer {
         }
     }
 
-    /// `ID# NAME FLAGS VALUE WORST THRESH [TYPE UPDATED] FAILED RAW`; flags in letters, or as a number.
+    /// Reads a row `ID# NAME FLAGS VALUE WORST THRESH [TYPE UPDATED] FAILED RAW`; flags are letters or a number.
     fn attribute(&mut self, row: &Captures<'_>) {
         let number = |at: usize| row[at].parse::<u64>().ok();
         let Some(id) = number(1).filter(|id| (1..=255).contains(id)) else { return };
@@ -244,7 +244,7 @@ impl Answer {
         }
     }
 
-    /// `PAGE OFFSET SIZE VALUE FLAGS DESCRIPTION` of the statistics of ATA.
+    /// Reads a row `PAGE OFFSET SIZE VALUE FLAGS DESCRIPTION` of ATA's statistics.
     fn statistic(&mut self, row: &Captures<'_>) {
         let hexadecimal = |at: usize| u64::from_str_radix(&row[at], 16).unwrap_or_default();
         let (page, offset) = (hexadecimal(1), hexadecimal(2));
@@ -258,7 +258,7 @@ impl Answer {
         }
     }
 
-    /// Of SCSI: corrected fast and delayed, rereads, corrected in all, invocations, gigabytes, uncorrected.
+    /// Reads a row of SCSI: corrected fast, delayed, rereads, corrected in all, invocations, gigabytes, uncorrected.
     fn scsi_counter(&mut self, kind: &str, numbers: &str) {
         let columns: Vec<&str> = numbers.split_whitespace().collect();
         if let [.., gigabytes, uncorrected] = columns[..]
@@ -270,7 +270,7 @@ impl Answer {
         }
     }
 
-    /// A line of a log of self-tests.
+    /// Reads a line of a log of self-tests.
     fn self_test(&mut self, line: &str) {
         let words = ["failure", "Failed in segment", "failed segment", "Fatal"];
         let has_failed = words.iter().any(|word| line.contains(word));
@@ -285,7 +285,7 @@ impl Answer {
         self.push("/smartctl/messages", json!({ "string": line.trim() }));
     }
 
-    /// A line that is no field.
+    /// Reads a line that is no field.
     fn sentence(&mut self, line: &str) {
         if line.trim() == "No Errors Logged" {
             self.put("/ata_smart_error_log/summary/count", 0);
@@ -295,7 +295,7 @@ impl Answer {
     }
 }
 
-/// The maker's number as smartctl prints it: `21620`, `27 (Min/Max 8/51)`, `1059h+21m+31.170s`, `0x000300030003`.
+/// A raw value as smartctl prints it: `21620`, `27 (Min/Max 8/51)`, `1059h+21m+31.170s`, `0x000300030003`.
 fn raw_number(text: &str) -> Option<u64> {
     let text = text.trim();
     match text.strip_prefix("0x") {
@@ -310,7 +310,7 @@ fn raw_number(text: &str) -> Option<u64> {
     }
 }
 
-/// Lines of the log of an NVMe drive's health, and their keys in JSON.
+/// Lines of an NVMe drive's health log, and their keys in JSON.
 const NVME_FIELDS: [(&str, &str); 12] = [
     ("Available Spare", "available_spare"),
     ("Available Spare Threshold", "available_spare_threshold"),

@@ -8,7 +8,7 @@ pub(super) struct Row {
 }
 
 impl Row {
-    /// What stands in the first column of one of these names; nothing where that is empty.
+    /// The cell in the first of these columns that the table has; `None` if it is empty.
     pub(super) fn get(&self, names: &[&str]) -> Option<&str> {
         let is_it = |heading: &str, name: &str| {
             heading.replace('_', " ").eq_ignore_ascii_case(&name.replace('_', " "))
@@ -21,7 +21,7 @@ impl Row {
 /// Headings with a blank inside.
 const TWO_WORDS: [&str; 2] = ["Mounted on", "FW Rev"];
 
-/// The rows below a line of headings. A column is what blanks separate in all lines.
+/// The rows below a line of headings. Columns are separated where all lines have a blank.
 pub(super) fn rows(lines: &[&str]) -> Vec<Row> {
     let joined = |line: &&str| {
         TWO_WORDS.iter().fold((*line).to_owned(), |line, words| line.replace(words, &words.replace(' ', "_")))
@@ -42,7 +42,7 @@ pub(super) fn rows(lines: &[&str]) -> Vec<Row> {
             _ => columns.push(at..at + 1),
         }
     }
-    // What has no heading is the next word of the column before.
+    // A column without a heading belongs to the column before.
     let has_heading = |column: &std::ops::Range<usize>| {
         column.clone().any(|at| head.get(at).is_some_and(|c| !c.is_whitespace()))
     };

@@ -1,5 +1,5 @@
-//! What is read of outputs: reports of drives as people published them, reduced to what is read (`tests/reports`), and short ones
-//! written after the form of each program.
+//! Tests of what is read of outputs: published reports of drives, reduced to what is read (`tests/reports`),
+//! and short texts in the form of each program.
 
 use std::fs;
 
@@ -185,7 +185,7 @@ sdb    Samsung SSD 860 EVO 1TB S3Z8NB0K000002 931G    0       2G disk sata
 #[test]
 fn one_name_in_texts_of_several_machines_is_several_drives() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/reports");
-    // Nobody shows a serial number.
+    // No report shows a serial number.
     let report = |name: &str| {
         let text = fs::read_to_string(folder.join(name)).unwrap();
         format!("$ sudo smartctl -x /dev/sda\n{text}")

@@ -11,7 +11,7 @@ use crate::facts::smartmontools::fill;
 
 static MOUNT: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"^(\S+) on (/.*?) type (\S+) \(([^)]*)\)").expect("the pattern is one"));
-/// The same as /proc/mounts has it.
+/// A line of /proc/mounts.
 static MOUNTS: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"^(/dev/\S+) (/\S*) ([a-z0-9]+) ((?:rw|ro)\S*) \d \d$").expect("the pattern is one")
 });
@@ -34,7 +34,7 @@ pub(super) fn read_mounts(section: &Section<'_>, into: &mut Reading<'_>) -> bool
             options.iter().any(|option| option == name || option.starts_with(&format!("{name}=")))
         };
         let sends = matches!(&mount[3], "ext4" | "xfs" | "btrfs" | "f2fs" | "vfat" | "exfat" | "ntfs3");
-        // btrfs sends it by itself since Linux 6.2 unless it is told not to.
+        // Since Linux 6.2 btrfs sends TRIM by itself unless told not to, so no option says nothing.
         let immediate =
             if &mount[3] == "btrfs" { has("discard").then_some(true) } else { Some(has("discard")) };
         let immediate = into.fact(immediate.filter(|_| sends));
@@ -61,12 +61,12 @@ pub(super) fn is_df_head(line: &str) -> bool {
     line.starts_with("Filesystem") && line.contains("Mounted on")
 }
 
-/// `df`, with or without `-h`, `-T`, `-k`, `-B`.
+/// Reads `df`, with or without `-h`, `-T`, `-k`, `-B`.
 pub(super) fn read_df(section: &Section<'_>, into: &mut Reading<'_>) -> bool {
     let text = section.text();
     let mut has_usage = false;
     let blocks = text[0].split_whitespace().find_map(|word| word.strip_suffix("-blocks").and_then(bytes_of));
-    // In megabytes and more, `df -h` and `df -m` round.
+    // `df -h` and `df -m` round to megabytes and more.
     let unit = blocks.unwrap_or(1);
     for row in rows(table_lines(text)) {
         has_usage |= read_usage(&row, unit, into);
@@ -99,7 +99,7 @@ fn read_usage(row: &Row, unit: u64, into: &mut Reading<'_>) -> bool {
     true
 }
 
-/// Of all file systems the one that says most of a drive's speed: the fullest, where that is known.
+/// The file system that says most of a drive's speed: the fullest, where that is known.
 pub(super) fn of_most_interest(reading: &mut Reading<'_>) -> Option<FileSystem> {
     let of_system = ["/boot", "/efi", "/snap", "/recovery"];
     let is_own =
@@ -123,7 +123,7 @@ pub(super) fn of_most_interest(reading: &mut Reading<'_>) -> Option<FileSystem> 
     Some(chosen)
 }
 
-/// A line of `systemctl list-timers`, `status` or `list-unit-files` about fstrim.
+/// Whether a line is about fstrim, in `systemctl list-timers`, `status` or `list-unit-files`.
 pub(super) fn is_timer(line: &str) -> bool {
     line.contains("fstrim.timer")
 }
@@ -145,7 +145,7 @@ pub(super) fn is_mdstat_head(line: &str) -> bool {
     line.starts_with("Personalities :") || line.starts_with("md") && line.contains(" : active")
 }
 
-/// `md0 : active raid1 sdb1[1] sda1[0]`, then `[2/1] [U_]` and what it is busy with.
+/// Reads `md0 : active raid1 sdb1[1] sda1[0]`, then `[2/1] [U_]` and what the array is busy with.
 pub(super) fn read_mdstat(section: &Section<'_>, into: &mut Reading<'_>) -> bool {
     let text = section.text();
     static COUNT: LazyLock<Regex> =
@@ -191,7 +191,7 @@ pub(super) fn is_pool_head(line: &str) -> bool {
     line.trim_start().starts_with("pool: ")
 }
 
-/// `zpool status`: a pool as an array, with devices that are not online, errors, and what it is busy with.
+/// Reads `zpool status`: a pool as an array, with devices that are not online, errors, and what it is busy with.
 pub(super) fn read_pools(section: &Section<'_>, into: &mut Reading<'_>) -> bool {
     let text = section.text();
     let mut pool: Option<String> = None;

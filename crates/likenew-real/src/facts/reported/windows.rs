@@ -6,7 +6,7 @@ use super::table::rows;
 use super::{Mark, Reading, Section, bytes_of, first_number, table_lines};
 use crate::facts::smartmontools::fill;
 
-/// The headings of a table, or the first line of a list.
+/// Whether a line has the headings of a table, or begins a list.
 pub(super) fn is_disk_head(line: &str) -> bool {
     let words: Vec<&str> = line.split_whitespace().collect();
     let is_table = words.contains(&"FriendlyName") && words.contains(&"HealthStatus");
@@ -39,7 +39,7 @@ pub(super) fn read_disks(section: &Section<'_>, into: &mut Reading<'_>) -> bool 
         > 0
 }
 
-/// What one disk says.
+/// Reads what is printed of one disk.
 fn put(field: impl Fn(&str) -> Option<String>, into: &mut Reading<'_>) -> bool {
     let model = field("FriendlyName").or_else(|| field("Model"));
     let number = |name: &str| field(name).and_then(|text| first_number(&text));
@@ -105,7 +105,7 @@ pub(super) fn is_fsutil(line: &str) -> bool {
     line.contains("DisableDeleteNotify")
 }
 
-/// `NTFS DisableDeleteNotify = 0  (Allows TRIM operations to be sent to the storage device)`; of 7 and 8 without `NTFS`.
+/// Reads `NTFS DisableDeleteNotify = 0  (Allows TRIM operations to be sent to the storage device)`; 7 and 8 print it without `NTFS`.
 pub(super) fn read_fsutil(section: &Section<'_>, into: &mut Reading<'_>) -> bool {
     let text = section.text();
     into.is_linux.get_or_insert(false);

@@ -1,4 +1,4 @@
-//! Charts as shown.
+//! Tests charts as they are shown.
 
 use likenew_core::findings::Axis;
 

@@ -1,4 +1,4 @@
-//! Whole first screens.
+//! Tests whole first screens.
 
 use likenew_core::findings::Lead;
 
@@ -301,7 +301,7 @@ fn a_table_that_leads_needs_no_headline() {
     assert!(text.starts_with("Sequential read 251 MB/s"), "without its table, the summary leads: {text}");
 }
 
-/// A document with these numbers of everything.
+/// A document with these numbers of answers, rows, columns and actions.
 fn crowded(answers: usize, rows: usize, columns: usize, actions: usize, words: usize) -> Document {
     let mut document = fixtures::sick();
     let long = ["word"; 60][..words].join(" ");

@@ -1,4 +1,4 @@
-//! No write is ever lost, whatever is written, cleaned and interrupted in whatever order.
+//! No order of writes, cleaning and interruptions ever loses a write.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -42,14 +42,14 @@ fn acts() -> impl Strategy<Value = Vec<Act>> {
     prop::collection::vec(act, 1..200)
 }
 
-/// A disk as plain as can be: what each place of the platters holds, and which write of each sector was the last.
+/// A reference disk: what each physical sector holds, and which write of each logical sector was last.
 #[derive(Default)]
 struct Plain {
-    /// By place: the sector and the write that it holds.
+    /// By physical sector: the logical sector and the write that it holds.
     platters: BTreeMap<u64, (u64, u64)>,
-    /// By sector: the last write.
+    /// By logical sector: the last write.
     newest: BTreeMap<u64, u64>,
-    /// What cleaning has read of a band.
+    /// What cleaning has read of a band, by logical sector.
     merged: BTreeMap<u64, u64>,
     writes: u64,
 }
@@ -180,7 +180,7 @@ fn parameters_that_do_not_fit_are_refused() {
     assert!(check(ShingleParameters { log_sectors: 25, ..parameters() }, 32, 10).contains("two appends"));
 }
 
-/// The persistent cache alone.
+/// Tests of the persistent cache alone.
 mod media_cache {
     use std::ops::Range;
 

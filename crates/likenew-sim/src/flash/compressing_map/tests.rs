@@ -1,4 +1,4 @@
-//! The compressing translation layer against theory, and its invariants under random use.
+//! Compares the compressing FTL with theory, and checks its invariants under random use.
 
 use proptest::prelude::*;
 use rand::SeedableRng as _;
@@ -10,7 +10,7 @@ use crate::flash::compressing_map::STALE_ENTRIES_SLACK;
 use crate::flash::translation_layer::laws::{acts, keeps_its_laws};
 use crate::theory::greedy;
 
-/// One die of 2048 blocks of 32 pages of 16 granules, two for zeros.
+/// One die of 2048 blocks of 32 pages; a page has 16 granules, or two if it is zeros.
 fn shape(spare_share: f64) -> CompressingParameters {
     let mut parameters = CompressingParameters {
         flash: FlashGeometry {
@@ -32,8 +32,8 @@ fn shape(spare_share: f64) -> CompressingParameters {
     parameters
 }
 
-/// At the moment a victim is chosen, the reserve is erased (one block of it has just become the empty host block) and
-/// the block of moved entries is half full on average.
+/// Blocks that hold data when a victim is chosen. The reserve is erased, except for the block that was just
+/// opened for the host. The block of relocated entries is half full on average.
 fn usable_blocks(parameters: &CompressingParameters) -> f64 {
     let unusable = f64::from(parameters.free_blocks_min) + 0.5;
     f64::from(parameters.flash.dies) * (f64::from(parameters.flash.blocks_per_die) - unusable)
@@ -48,7 +48,7 @@ fn fill(map: &mut CompressingMap, data: DataClass) {
     (0..map.user_pages()).for_each(|page| write(map, page, data));
 }
 
-/// Flash over host bytes after `from` and until `to` random overwrites of every page on average.
+/// Flash bytes over host bytes, in random overwrites between `from` and `to` times the drive's pages.
 fn random_writes(map: &mut CompressingMap, from: u32, to: u32, data: impl Fn(u32) -> DataClass) -> f64 {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
     let user = map.user_pages();
@@ -62,11 +62,11 @@ fn random_writes(map: &mut CompressingMap, from: u32, to: u32, data: impl Fn(u32
     flash / (after.host_pages - before.host_pages) as f64
 }
 
-/// What theory says of random writes of pages that all take `size` granules.
+/// Theoretical write amplification of random writes, if each page takes `size` granules.
 ///
-/// A block holds n = ⌊B/size⌋ of them, so that compression turns spare share S of incompressible pages into
-/// 1 − (1 − S)·B/(n·size_max): everything is as on a page map with blocks of n pages and that much spare, of which
-/// each takes B/n granules with its part of the padding.
+/// A block holds n = ⌊B/size⌋ of them. Compression turns the spare share S of incompressible pages into 1 −
+/// (1 − S)·B/(n·size_max). The FTL then behaves like a page map with blocks of n pages and that spare. Each
+/// page takes B/n granules, its part of the padding included.
 fn theory(parameters: &CompressingParameters, size: u32) -> f64 {
     let entries = parameters.block_granules() / size;
     let alpha = usable_blocks(parameters) * f64::from(entries) / f64::from(parameters.flash.user_pages);
@@ -108,8 +108,8 @@ fn random_writes_are_amplified_as_theory_says_whatever_they_compress_to() {
     }
 }
 
-/// Sizes that do not depend on the page leave the collector nothing to tell blocks apart by but their valid granules, so
-/// that pages of the mean size stand for all of them.
+/// If sizes do not depend on the page, a victim's valid granules say all about it. Pages of the mean size
+/// then stand for all of them.
 #[test]
 fn pages_of_all_sizes_amplify_like_pages_of_their_mean_size() {
     let data = |step| if step % 2 == 0 { DataClass::Random } else { DataClass::Ratio(0.5) };
@@ -141,7 +141,7 @@ fn one_unit_of_a_stripe_is_parity() {
     let mut parameters = shape(0.07);
     (parameters.flash.dies, parameters.parity_stripe_units) = (4, 4);
     assert_eq!(parameters.block_granules(), 12 * parameters.unit_granules());
-    // In a row across as many dies as the stripe has units, each data unit but one is followed by none.
+    // Over as many dies as a stripe has units, all data units but one are followed by a data unit.
     for unit in 0..12 {
         let after = (0..3).filter(|die| parameters.is_before_parity(unit, *die)).count();
         assert_eq!(after, 1, "unit {unit}");
@@ -185,7 +185,7 @@ fn an_entry_continues_in_the_next_unit_but_not_in_the_next_block() {
     (0..3).for_each(|page| map.write(page, 15, 0, &mut pending));
     map.end_unit(0, &mut pending);
     assert_eq!((at(&map, 2), map.unit(0).size, map.counts().programmed), (30, 19, 45));
-    // That unit is not full when it is programmed, and there is nothing left to program then.
+    // That unit was programmed before it was full, and nothing is left to program.
     (0..2).for_each(|_| map.end_unit(0, &mut pending));
     assert_eq!((map.unit(0).size, map.counts().programmed), (32, 64));
     (3..32).for_each(|page| map.write(page, 15, 0, &mut pending));
@@ -208,7 +208,7 @@ fn a_moved_entry_is_read_with_the_rows_that_hold_it_and_programmed_once() {
     (parameters.flash.blocks_per_die, parameters.flash.user_pages) = (8, 96);
     parameters.idle_free_blocks = 8;
     let (mut map, mut pending) = (CompressingMap::new(parameters), PendingWork::default());
-    // 56 entries of 9 granules in a block, 8 granules left.
+    // A block holds 56 entries of 9 granules and leaves 8 granules empty.
     (0..57).for_each(|page| map.write(page, 9, 0, &mut pending));
     for page in 0..56 {
         if ![2, 3, 7].contains(&page) {
@@ -229,7 +229,7 @@ fn a_moved_entry_is_read_with_the_rows_that_hold_it_and_programmed_once() {
 fn what_is_stale_is_forgotten_however_often_a_page_is_written() {
     let mut map = CompressingMap::new(shape(0.5));
     fill(&mut map, DataClass::Zero);
-    // Every other write goes to one page, so that half of the entries of each block are stale when it closes.
+    // Every other write goes to the same page, so half of a block's entries are stale when it closes.
     for step in 0..400_000 {
         write(&mut map, if step % 2 == 0 { 7 } else { 8 + step % 1000 }, DataClass::Zero);
     }
@@ -261,7 +261,7 @@ fn a_shape_that_cannot_work_is_refused() {
     refuse(&|p| p.flash.row_pages = 4, "of a read");
     refuse(&|p| (p.flash.pages_per_block, p.granules_per_page) = (2048, 32), "65535 in a block");
     refuse(&|p| p.flash.blocks_per_die = 1 << 24, "in all");
-    // Parity takes from the spare.
+    // Parity reduces the spare.
     refuse(&|p| p.parity_stripe_units = 8, "too little spare");
 }
 
@@ -297,8 +297,8 @@ fn small_shapes() -> impl Strategy<Value = CompressingParameters> {
     )
 }
 
-/// Valid entries are as the map has them, in their lists once and in order, and do not overlap; valid granules are those
-/// of the map; the reserve of erased blocks stands.
+/// Checks that valid entries match the table, are listed once and in order, and do not overlap. Also checks
+/// the counts of valid granules and the reserve.
 fn assert_consistent(map: &CompressingMap) {
     let mut entries: Vec<(u32, u32, u32)> = (0..map.user_pages())
         .filter_map(|page| map.entry(page).map(|(granule, size)| (granule, size, page)))
@@ -336,7 +336,7 @@ proptest! {
         assert_consistent(&map);
     }
 
-    /// However full it is and whatever compresses, random writes always find room.
+    /// Random writes to a full drive always find room, whatever compresses.
     #[test]
     fn a_full_drive_goes_on(parameters in small_shapes(), seed in any::<u64>()) {
         prop_assume!(parameters.check().is_ok());

@@ -1,4 +1,4 @@
-//! The laws of translation layers over random shapes, and merges one by one.
+//! Checks the laws of FTLs over random shapes, and single merges.
 
 use proptest::prelude::*;
 
@@ -7,7 +7,7 @@ use crate::flash::FlashGeometry;
 use crate::flash::translation_layer::laws::{acts, keeps_its_laws};
 use crate::flash::translation_layer::{Counts, PendingWork, TranslationLayer, Work};
 
-/// Clusters of 2 × 4 pages on each of two groups of dies, 3 clusters each, and spare enough for every family.
+/// Clusters of 2 × 4 pages, two groups of dies, 3 clusters each, and enough spare for any family.
 fn parameters(copies: Copies) -> ClusterParameters {
     ClusterParameters {
         flash: FlashGeometry {
@@ -31,7 +31,7 @@ fn bast(copies: Copies) -> Bast {
     Bast::new(BastParameters { clusters, eviction: Eviction::LeastRecent, partial_merges: true })
 }
 
-/// Writes pages; the work that the dies of the first group have of it.
+/// Writes pages; returns the work of the first group's dies.
 fn write(layer: &mut impl TranslationLayer, pages: impl IntoIterator<Item = u32>) -> [Work; 2] {
     let mut pending = PendingWork::default();
     for page in pages {
@@ -78,10 +78,10 @@ fn the_beginning_of_a_cluster_is_completed_and_anything_else_is_merged_in_full()
     let mut layer = bast(Copies::Valid);
     write(&mut layer, 0..48);
     write(&mut layer, 0..3);
-    // Pages 3 to 7 are missing: three of them on the second die.
+    // Pages 3 to 7 are missing, three of them on the second die.
     assert_eq!(write(&mut layer, [16]), [merged(2, 2, 1), merged(3, 3, 1)]);
     write(&mut layer, [19, 19]);
-    // The newest copies of pages 16 and 19 are on the first die of the log block, positions 0 and 2.
+    // The newest copies of pages 16 and 19 are on the first die of the log block, at positions 0 and 2.
     assert_eq!(write(&mut layer, [32]), [merged(5, 4, 2), merged(3, 4, 2)]);
     let Counts { host_pages, programmed, erases } = layer.counts();
     assert_eq!((host_pages, programmed, erases), (48 + 7, 48 + 7 + 5 + 8, 2 * 3));
@@ -104,7 +104,7 @@ fn a_drive_that_knows_no_pages_copies_what_was_never_written() {
     assert_eq!(write(&mut valid, [16]), [merged(1, 0, 1), merged(0, 1, 1)], "one page is all there is");
     let mut every = bast(Copies::Every);
     write(&mut every, [3]);
-    // Page 3 belongs to the second die, and its newest copy is on the first.
+    // Page 3 belongs on the second die, and its newest copy is on the first.
     assert_eq!(write(&mut every, [16]), [merged(5, 4, 2), merged(3, 4, 2)]);
     assert!(every.find(2).is_none() && every.find(3).is_some());
     let (valid, every) = (valid.counts().programmed, every.counts().programmed);
@@ -118,7 +118,7 @@ fn eviction_takes_the_least_recent_or_the_oldest() {
         (clusters.cluster_dies, clusters.log_blocks) = (4, 2);
         (clusters.stripe_pages, clusters.flash.user_pages) = (16, 64);
         let mut layer = Bast::new(BastParameters { clusters, eviction, partial_merges: false });
-        // Clusters 0 and 1 get log blocks, cluster 0 is written again, and cluster 2 needs one.
+        // Clusters 0 and 1 get log blocks, cluster 0 is written again, and cluster 2 needs a log block.
         write(&mut layer, [1, 17, 2, 33]);
         let still_in_logs = [1, 17].map(|page| layer.find(page).unwrap().at % 16 == 0);
         assert!(!still_in_logs[evicted_block] && still_in_logs[1 - evicted_block], "{eviction:?}");
@@ -140,11 +140,12 @@ fn a_block_map_goes_on_in_order_and_copies_for_anything_else() {
 fn fast_merges_every_cluster_that_the_oldest_log_block_holds_a_page_of() {
     let mut layer = Fast::new(parameters(Copies::Valid));
     write(&mut layer, 0..48);
-    // The very first page is in the log too, overwritten by now. Pages of three clusters, one of them twice, fill it.
+    // The first page ever written is also in the log, but overwritten. Pages of three clusters fill it, one
+    // of them twice.
     assert_eq!(write(&mut layer, [3, 20, 36, 3, 5, 22, 39]), [Work::NONE; 2]);
     let works = write(&mut layer, [4]);
     assert_eq!(works.map(|work| work.programs), [12, 12]);
-    // The old blocks of three clusters, and the log block.
+    // The old blocks of three clusters and the log block are erased.
     assert_eq!(works.map(|work| work.erases), [4, 4]);
 }
 
@@ -155,7 +156,7 @@ fn fast_knows_a_stream_by_its_second_page() {
     let before = layer.counts().programmed;
     write(&mut layer, 16..24);
     assert_eq!(layer.counts().programmed - before, 8 + 1, "the first page was in the shared log");
-    // On from the end of the last cluster of the group: to the next, and page by page.
+    // The stream continues from the last cluster of the group to the next, page by page.
     let works = write(&mut layer, 32..40);
     assert_eq!(works, [merged(0, 0, 1); 2]);
     assert_eq!(layer.counts().programmed - before, 16 + 1);
@@ -249,7 +250,7 @@ fn a_shape_that_cannot_work_is_refused() {
     assert!(bast(4).check().is_ok() && bast(5).check().is_err());
 }
 
-/// Small shapes with just enough spare for a family that needs `spare` blocks beside its clusters and log blocks.
+/// Small shapes, with just enough spare for a family that needs `spare` blocks beyond clusters and log blocks.
 fn shapes(spare: u32) -> impl Strategy<Value = ClusterParameters> {
     let flash = (1u32..4, 1u32..4, 1u32..7, 1u32..5);
     (flash, (1u32..4, 1u32..4, 1u32..=100), any::<bool>()).prop_map(
@@ -271,7 +272,7 @@ fn shapes(spare: u32) -> impl Strategy<Value = ClusterParameters> {
     )
 }
 
-/// However a layer was treated, so many blocks of each group are erased.
+/// Checks that `in_group` blocks of each group are erased.
 fn keeps_blocks_free(layer: &impl TranslationLayer, shape: ClusterParameters, in_group: u32) {
     let least = u64::from(in_group * shape.flash.dies);
     let free = layer.free_blocks();

@@ -27,7 +27,7 @@ fn read(reader: u32) -> ReadJob {
     ReadJob { reader: Reader::Host(reader), cell: Cell::Native, senses: 1, size: 1, bytes: 4096 }
 }
 
-/// Lets everything happen; what ended for somebody, and the end of all.
+/// Runs until all is done; returns completions and the time of the last event.
 fn run(nand: &mut Nand, events: &mut Events) -> (Vec<(u64, NandCompletion)>, u64) {
     let (mut ended, mut last) = (Vec::new(), 0);
     while let Some((now, Event::Nand(event))) = events.pop() {

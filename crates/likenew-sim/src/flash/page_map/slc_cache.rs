@@ -1,11 +1,11 @@
-//! The pseudo-SLC write cache of a page map: erase blocks that are used with one bit in a cell, so that they take host
-//! writes faster and hold less, until what they hold is folded into native blocks.
+//! The pseudo-SLC cache of a page map: erase blocks used with one bit per cell. They take host writes faster
+//! and hold less, until their data is folded into native blocks.
 //!
-//! A static part of each die is never anything else. A dynamic part comes out of the erased blocks, and may have as
-//! many as the capacity that the host has not filled leaves. Folding moves what is valid in the oldest SLC block to
-//! native blocks of the same die and erases it; a block that holds nothing valid goes first. Host writes go to SLC
-//! blocks while there are any; what they do then, [`WhenFull`] says. No page is ever lost: dynamic blocks are given
-//! back before native blocks could run short (see `fold_for`).
+//! The static part of each die always stays SLC. The dynamic part borrows erased blocks, as far as the
+//! capacity that the host has not filled allows. Folding moves the valid data of the oldest SLC block to
+//! native blocks of the same die and erases it; a block without valid data goes first. Host writes use SLC
+//! blocks while there are any; [`WhenFull`] says what happens then. No page is ever lost, since dynamic
+//! blocks are returned before native blocks run short (see `fold_for`).
 
 use std::collections::VecDeque;
 
@@ -15,28 +15,28 @@ use super::{Frontier, PageMap, PageMapParameters};
 use crate::flash::policies::{SlcCacheParameters, WhenFull};
 use crate::flash::translation_layer::{Cell, PendingWork, Work};
 
-/// The cache of one die.
+/// The pseudo-SLC cache of a die.
 #[derive(Default, Serialize, Deserialize)]
 struct SlcDie {
-    /// While host writes go to an SLC block: the native block that takes them otherwise.
+    /// The native block for host writes, while they go to an SLC block.
     native_host: Option<Frontier>,
-    /// Programmed SLC blocks, the oldest first.
+    /// Full SLC blocks, the oldest first.
     full: VecDeque<u32>,
     /// Erased blocks of the static part.
     static_free: VecDeque<u32>,
-    /// Dynamic SLC blocks, open or full.
+    /// Number of dynamic SLC blocks, open or full.
     dynamic: u32,
 }
 
-/// The cache of a drive.
+/// The pseudo-SLC cache of a drive.
 #[derive(Serialize, Deserialize)]
 pub(super) struct SlcCache {
     parameters: SlcCacheParameters,
-    /// Pages of an SLC block.
+    /// Pages per SLC block.
     block_pages: u32,
-    /// Native blocks of each die; the rest of them is static.
+    /// Native blocks per die; the others are static SLC blocks.
     native_blocks: u32,
-    /// Pages of each die that native data and whole dynamic SLC blocks take together at most while there are any.
+    /// The most pages of a die that native data and whole dynamic blocks take together, while there are dynamic blocks.
     native_and_dynamic_max: u32,
     /// By block.
     cells: Vec<Cell>,
@@ -44,7 +44,7 @@ pub(super) struct SlcCache {
 }
 
 impl SlcCache {
-    /// The cache of a new drive, if its parameters ask for one.
+    /// The cache of a new drive, if it has one.
     pub(super) fn from_parameters(parameters: &PageMapParameters) -> Option<Self> {
         let (slc, flash) = (parameters.slc_cache?, parameters.flash);
         let native_blocks = flash.blocks_per_die - slc.static_blocks;
@@ -67,25 +67,25 @@ impl SlcCache {
         self.cells[block as usize]
     }
 
-    /// The open blocks that take the host's pages when the cache does not.
+    /// The open native blocks for host writes that the cache does not take.
     pub(super) fn native_host_blocks(&self) -> impl Iterator<Item = Frontier> {
         self.dies.iter().filter_map(|die| die.native_host)
     }
 
-    /// Erased blocks of the static part.
+    /// Number of erased blocks in the static part.
     pub(super) fn free_blocks(&self) -> u64 {
         self.dies.iter().map(|die| die.static_free.len() as u64).sum()
     }
 }
 
 impl PageMap {
-    /// Whether the next host writes of a die go to an SLC block.
+    /// Whether the next host write of a die goes to an SLC block.
     #[inline]
     pub(super) fn writes_slc(&self, die: u32) -> bool {
         self.slc.as_ref().is_some_and(|slc| slc.dies[die as usize].native_host.is_some())
     }
 
-    /// The SLC block of host pages is full.
+    /// Replaces the full SLC block of a die.
     pub(super) fn renew_slc_block(&mut self, die: u32, pending: &mut PendingWork) {
         let place = &mut self.slc_mut().dies[die as usize];
         let native = place.native_host.take().expect("host writes go to an SLC block");
@@ -97,7 +97,7 @@ impl PageMap {
         }
     }
 
-    /// Lets the host writes of a die go to an SLC block, if there is one or may be made one.
+    /// Opens an SLC block for the host writes of a die, if one is available.
     pub(super) fn open_slc_block(&mut self, die: u32, pending: &mut PendingWork) -> Work {
         let mut work = Work::NONE;
         let Some(slc) = &self.slc else { return work };
@@ -130,14 +130,14 @@ impl PageMap {
         slc.dies[die as usize].native_host = Some(native);
     }
 
-    /// An erased block of the static part, after room for what it will hold is made where that will be folded to.
+    /// Takes an erased static block. Makes room first in the native blocks to which it will be folded.
     fn take_static(&mut self, die: u32, work: &mut Work, pending: &mut PendingWork) -> Option<u32> {
         let block = self.slc_mut().dies[die as usize].static_free.pop_front()?;
         work.add(self.fold_for(die, self.slc().block_pages, pending));
         Some(block)
     }
 
-    /// An erased block beyond the reserve, or one that only has to be erased, if the dynamic part may grow.
+    /// Takes an erased block beyond the reserve, or erases one without valid data, if the dynamic part may grow.
     fn take_dynamic(&mut self, die: u32, work: &mut Work, pending: &mut PendingWork) -> Option<u32> {
         if self.slc().dies[die as usize].dynamic >= self.dynamic_max(die) {
             return None;
@@ -153,7 +153,7 @@ impl PageMap {
         self.dies[die as usize].free.pop_front()
     }
 
-    /// How many dynamic SLC blocks a die may have now.
+    /// The most dynamic SLC blocks that a die may have now.
     fn dynamic_max(&self, die: u32) -> u32 {
         let slc = self.slc();
         let free = slc.native_and_dynamic_max.saturating_sub(self.promised_pages(die));
@@ -161,8 +161,8 @@ impl PageMap {
         (allowed / u64::from(self.flash.pages_per_block)) as u32
     }
 
-    /// What native blocks of a die hold or will hold as things are, dynamic SLC blocks aside: valid data in native
-    /// and in static blocks, and the rest of the native block that takes host pages.
+    /// Pages that native blocks hold or are sure to hold, dynamic blocks aside: valid data in native and
+    /// static blocks, and the rest of the open native block.
     fn promised_pages(&self, die: u32) -> u32 {
         assert!(!self.writes_slc(die), "an open SLC block is not counted");
         let place = &self.dies[die as usize];
@@ -172,18 +172,18 @@ impl PageMap {
         place.mapped - in_dynamic + place.host.end - place.host.next
     }
 
-    /// Makes room for a native block of host pages; without a cache there is nothing to do.
+    /// Makes room for another native block of host pages. Does nothing without a cache.
     pub(super) fn fold_for_native_block(&mut self, die: u32, pending: &mut PendingWork) -> Work {
         if self.slc.is_some() { self.fold_for(die, self.flash.pages_per_block, pending) } else { Work::NONE }
     }
 
-    /// Gives dynamic SLC blocks of a die back until so many more pages find room in native blocks beside them.
+    /// Returns dynamic SLC blocks of a die until `pages` more fit into native blocks beside the others.
     ///
-    /// While a die has dynamic blocks, promised pages and whole dynamic blocks are together no more than the host's
-    /// part of the die, and that is less than what the die may hold, see [`PageMapParameters::mapped_per_die_max`]. So
-    /// native collection has the same reserve as without a cache, always gains something, and the spare is never lent
-    /// to the cache. Only a new native block, a new static block and a new dynamic block add to that sum; folding
-    /// gives back a whole block for the part of one.
+    /// While a die has dynamic blocks, promised pages and whole dynamic blocks together never exceed the
+    /// host's part of the die. That part is less than [`PageMapParameters::mapped_per_die_max`]. So native
+    /// garbage collection has the same reserve as without a cache and always gains space, and the cache never
+    /// borrows the spare. Only a new native, static or dynamic block adds to the sum. Folding removes a whole
+    /// block and adds only its valid pages.
     fn fold_for(&mut self, die: u32, pages: u32, pending: &mut PendingWork) -> Work {
         let mut work = Work::NONE;
         loop {
@@ -198,7 +198,7 @@ impl PageMap {
         }
     }
 
-    /// Which of the full SLC blocks of a die is folded next: one that holds nothing valid, or else the oldest.
+    /// The full SLC block of a die to fold next: one without valid data, else the oldest.
     fn next_to_fold(&self, die: u32, fits: impl Fn(u32) -> bool) -> Option<usize> {
         let full = &self.slc().dies[die as usize].full;
         let mut fitting = (0..full.len()).filter(|index| fits(full[*index]));
@@ -207,7 +207,7 @@ impl PageMap {
         Some(Some(oldest).filter(empty).or_else(|| fitting.find(empty)).unwrap_or(oldest))
     }
 
-    /// Moves what is valid in a full SLC block to native blocks and erases it.
+    /// Folds a full SLC block: moves its valid data to native blocks and erases it.
     fn fold(&mut self, die: u32, index: usize, pending: &mut PendingWork) -> Work {
         let block = self.slc_mut().dies[die as usize].full.remove(index).expect("a full block was chosen");
         let (Work { rows, moved, programs, erases, .. }, survives) = self.recycle(block, pending);
@@ -226,7 +226,7 @@ impl PageMap {
         work
     }
 
-    /// A step of what a drive without anything to do does for the cache of a die.
+    /// Does one step of idle work for the cache of a die; returns whether there was any.
     pub(super) fn tend_slc(&mut self, die: u32, pending: &mut PendingWork) -> bool {
         let Some(slc) = &self.slc else { return false };
         let wanted = slc.dies[die as usize].full.len() > slc.parameters.idle_kept_blocks as usize;

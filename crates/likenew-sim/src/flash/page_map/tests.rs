@@ -41,7 +41,7 @@ fn fill(ftl: &mut PageMap) {
     }
 }
 
-/// Programmed over host pages between `from` and `to` rounds of as many operations as there are user pages.
+/// Flash pages programmed per host page, between rounds `from` and `to` of as many operations as user pages.
 fn measure(ftl: &mut PageMap, from: u32, to: u32, mut operate: impl FnMut(&mut PageMap, u64)) -> f64 {
     let round = u64::from(ftl.flash.user_pages);
     (0..u64::from(from) * round).for_each(|step| operate(ftl, step));
@@ -60,7 +60,7 @@ fn announcements_change_nothing() {
     let mut pages: Vec<u32> = (0..geometry.flash.user_pages).collect();
     pages.extend((0..geometry.flash.user_pages).map(|_| random.random_range(0..geometry.flash.user_pages)));
     for (step, page) in pages.iter().enumerate() {
-        // Of what is announced some comes much later, and some never.
+        // Some announced pages are written much later, and some never.
         announced.announce(pages[(step * 7) % pages.len()]);
         write(&mut announced, *page, 0);
         write(&mut plain, *page, 0);
@@ -122,8 +122,8 @@ fn a_shape_that_cannot_work_is_refused() {
     refuse(&|g| g.flash.blocks_per_die = 3, "too little spare");
 }
 
-/// A small die that is filled, and whose host then sends such a share of its writes to a twentieth of its pages, in `rounds`
-/// of as many writes as pages. Answers how many pages were moved, too.
+/// Fills a small die, then writes as many pages as it has, `rounds` times, a share `hot_writes` of them to a
+/// twentieth of its pages. Also returns how many pages were relocated.
 fn wear_down(policies: Policies, hot_writes: f64, rounds: u32) -> (PageMap, u64) {
     let mut parameters = PageMapParameters { policies, ..shape(16, 0.2) };
     parameters.flash.blocks_per_die = 256;
@@ -160,7 +160,7 @@ fn wear_spreads_unless_resting_blocks_are_moved() {
         };
         let ((alone, without), (levelled, with)) = (wear(0), wear(20));
         assert!(alone > 60 && levelled <= 20, "{erased_blocks:?}, {hot_writes}: {alone} and {levelled}");
-        // Where some of the resting pages are written, moving them also sorts them, which may save more than it costs.
+        // If some resting pages are written, moving them also sorts them, which may save more than it costs.
         assert!(with > without || hot_writes < 1.0, "{with} pages are not more than {without}");
     }
 }
@@ -173,7 +173,7 @@ fn blocks_that_fail_take_the_spare_and_then_end_the_drive() {
     let (map, _) = wear_down(endurance(Some(100)), 0.5, 1000);
     assert!(map.is_read_only());
     let spare_blocks = (map.parameters.mapped_per_die_max() as u32 - map.user_pages()) / 16;
-    // Collection that is under way goes on until the reserve stands, and may meet another that fails.
+    // Garbage collection under way continues until the reserve is restored, and may meet another block that fails.
     let bad_blocks = map.wear().bad_blocks;
     assert!((spare_blocks + 1..spare_blocks + 4).contains(&bad_blocks), "{bad_blocks} of {spare_blocks}");
     assert_consistent(&map);
@@ -226,8 +226,8 @@ fn small_shapes() -> impl Strategy<Value = PageMapParameters> {
     )
 }
 
-/// Both maps agree page by page, so no host page can be read from a place that was overwritten or moved; counts
-/// of valid pages are those of the maps; the reserve of erased blocks stands.
+/// Checks that both tables agree page by page, so that no host page is read from an overwritten or moved
+/// place. Also checks the counts of valid pages and the reserve.
 fn assert_consistent(ftl: &PageMap) {
     let geometry = ftl.parameters;
     let mut valid = vec![0u32; (geometry.flash.dies * geometry.flash.blocks_per_die) as usize];
@@ -250,7 +250,7 @@ fn assert_consistent(ftl: &PageMap) {
     assert_reserve(ftl);
 }
 
-/// The reserve stands on every die that takes pages, and as long as the drive may be written one of them does.
+/// Checks that every die that takes pages has its reserve, and that one takes pages while the drive is writable.
 fn assert_reserve(ftl: &PageMap) {
     for die in ftl.dies.iter().filter(|die| die.mapped_max > 0) {
         assert!(die.free.len() >= ftl.parameters.reserve_blocks() as usize);

@@ -1,4 +1,4 @@
-//! Each policy chooses the block that it says.
+//! Each policy chooses the block that its definition says.
 
 use super::*;
 use crate::flash::FlashGeometry;

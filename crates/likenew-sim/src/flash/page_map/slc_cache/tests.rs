@@ -1,4 +1,4 @@
-//! The write cache keeps every page, its room and native collection's reserve, and costs what it has to cost.
+//! Checks that the pseudo-SLC cache keeps every page, its size and the native reserve, and costs what it should.
 
 use proptest::prelude::*;
 
@@ -8,7 +8,7 @@ use crate::flash::policies::Policies;
 use crate::flash::translation_layer::TranslationLayer as _;
 use crate::flash::translation_layer::laws::{acts, keeps_its_laws};
 
-/// One die of 60 blocks of 48 pages in rows of 2 and units of 6; the host has 2000 pages, which are 41 native blocks.
+/// One die of 60 blocks of 48 pages, in rows of 2 and units of 6. The host has 2000 pages, which are 41 native blocks.
 fn shape(slc: SlcCacheParameters) -> PageMapParameters {
     PageMapParameters {
         flash: FlashGeometry {
@@ -26,7 +26,7 @@ fn shape(slc: SlcCacheParameters) -> PageMapParameters {
     }
 }
 
-/// TLC, dynamic, all of what is free, straight to native blocks when it is full.
+/// TLC, a dynamic cache of all free capacity, and direct native writes when it is full.
 const DYNAMIC: SlcCacheParameters = SlcCacheParameters {
     bits_per_cell: 3,
     static_blocks: 0,
@@ -37,7 +37,7 @@ const DYNAMIC: SlcCacheParameters = SlcCacheParameters {
 
 const STATIC: SlcCacheParameters = SlcCacheParameters { static_blocks: 8, dynamic_percent_max: 0, ..DYNAMIC };
 
-/// Writes pages of the only die whole unit by whole unit; how many of them went to SLC cells, and the work.
+/// Writes pages to the only die, unit by unit; returns how many went to SLC cells, and the work.
 fn write(map: &mut PageMap, pages: std::ops::Range<u32>) -> (u32, Work) {
     let (mut pending, mut slc_pages) = (PendingWork::default(), 0);
     for page in pages {
@@ -53,7 +53,7 @@ fn sum(pending: &mut PendingWork) -> Work {
     total
 }
 
-/// Lets the only die do all it does in idle time.
+/// Lets the only die do all of its idle work.
 fn rest(map: &mut PageMap) -> Work {
     let mut pending = PendingWork::default();
     while map.tend(0, &mut pending) {}
@@ -84,7 +84,7 @@ fn idle_time_brings_back_as_much_as_is_folded() {
     assert_eq!(work, Work { slc_rows: 64, moved: 128, programs: 21, erases: 8, ..Work::NONE });
     assert_eq!(map.counts().programmed - before.programmed, 128);
     assert!((0..500).all(|page| map.find(page).unwrap().cell == Cell::Native));
-    // Three native blocks take what was folded (the open one starts empty); one of eight static blocks is open again.
+    // Folded pages take three native blocks, one of which was already open; one of eight static blocks is open again.
     assert_eq!(free(&map), erased + 7 - 2);
     assert_eq!(write(&mut map, 500..1000).0, 128);
     assert_eq!(rest(&mut map).erases, 8);
@@ -103,26 +103,26 @@ fn what_was_overwritten_or_trimmed_is_erased_and_not_moved() {
     let mut map = PageMap::new(shape(STATIC));
     write(&mut map, 0..128);
     write(&mut map, 128..200);
-    // The second native block of 48 pages is full after 24 of these; by then the first SLC block holds nothing valid.
+    // The second native block of 48 pages is full after 24 of these. By then the first SLC block holds no valid data.
     let (slc_pages, work) = write(&mut map, 0..32);
     assert_eq!((slc_pages, work), (8, Work { erases: 1, ..Work::NONE }));
     (112..128).for_each(|page| map.trim(page, &mut PendingWork::default()));
     assert_eq!(rest(&mut map), Work { slc_rows: 40, moved: 80, programs: 13, erases: 7, ..Work::NONE });
 }
 
-/// Written while the cache is full and folding is waited for, every page is programmed twice.
+/// If the cache is full and writes wait for folding, every page is programmed twice.
 #[test]
 fn a_full_cache_is_folded_for_each_write_if_the_drive_waits_for_that() {
     let mut map = PageMap::new(shape(SlcCacheParameters { when_full: WhenFull::Fold, ..STATIC }));
     let (slc_pages, work) = write(&mut map, 0..128 + 4 * 16);
-    // The block that takes the next page is made ready at once.
+    // The block for the next page is prepared at once.
     assert_eq!((slc_pages, work.moved, work.erases), (192, 5 * 16, 5));
     let (slc_pages, work) = write(&mut map, 192..1152);
     assert_eq!((slc_pages, work.moved), (960, 960));
     assert_eq!(map.counts().programmed, 1152 + 5 * 16 + 960);
 }
 
-/// Up to two blocks less, because blocks are whole and one native block stays open for host pages.
+/// Up to two blocks less, because blocks are whole and one native block stays open for the host.
 #[test]
 fn a_dynamic_cache_is_as_large_as_what_is_free_divided_by_the_bits() {
     for (percent, filled) in [(100, 0), (100, 500), (100, 1000), (50, 0), (50, 1000), (20, 500)] {
@@ -139,8 +139,8 @@ fn a_dynamic_cache_is_as_large_as_what_is_free_divided_by_the_bits() {
     }
 }
 
-/// With half of what is free as a cache, the cache takes a sixth of the drive, half of the drive goes straight to native
-/// blocks, and only then is folded what stands in the way.
+/// If the cache may have half of the free capacity, it takes a sixth of the drive. Half of the drive then
+/// goes straight to native blocks. Only after that is anything folded that is in the way.
 #[test]
 fn dynamic_blocks_are_given_back_when_native_room_runs_out() {
     let mut map = PageMap::new(shape(SlcCacheParameters { dynamic_percent_max: 50, ..DYNAMIC }));
@@ -176,7 +176,7 @@ fn a_hybrid_cache_is_the_sum_of_both_and_a_full_drive_keeps_the_static_part() {
     assert!(work.moved < 600, "{work:?}");
 }
 
-/// Blocks that hold nothing valid are erased when the cache wants them, though no collection in idle time is asked for.
+/// Blocks without valid data are erased when the cache needs them, even without idle garbage collection.
 #[test]
 fn trim_gives_the_cache_back_what_it_frees() {
     let mut map = PageMap::new(shape(DYNAMIC));
@@ -222,7 +222,7 @@ fn caches() -> impl Strategy<Value = SlcCacheParameters> {
     )
 }
 
-/// Rows of a block are as many as leave one with five bits a cell.
+/// Small shapes, some of which cannot work.
 fn shapes() -> impl Strategy<Value = PageMapParameters> {
     (caches(), 1u32..4, 8u32..30, 1u32..4, 1u32..3, 2u32..4, 2u32..4, 1u32..=100).prop_map(
         |(slc, dies, blocks_per_die, row_pages, rows, units, free_blocks_min, percent)| {
@@ -247,8 +247,8 @@ fn shapes() -> impl Strategy<Value = PageMapParameters> {
     )
 }
 
-/// Each block of a die is in one place only, the reserve stands, native blocks find room beside the dynamic ones, and what
-/// blocks hold agrees with the map.
+/// Checks that each block is in one place, the reserve is erased, native blocks have room beside dynamic
+/// ones, and blocks agree with the map.
 fn assert_consistent(map: &PageMap) {
     let (flash, slc) = (map.flash, map.slc());
     let mut valid = vec![0u32; flash.blocks() as usize];
