@@ -161,7 +161,7 @@ struct AdminCommand {
 /// Sends a command to the drive, and returns the data of the answer and its result value.
 ///
 /// # Errors
-/// The system's error. A refusal of the drive is not reported: the data are zeros then.
+/// The system's error; `EIO` if the drive refuses the command.
 pub(crate) fn read_nvme(device: impl AsFd, what: NvmeCommand) -> Result<(Vec<u8>, u32), Errno> {
     const { assert!(size_of::<AdminCommand>() == 72) };
     // Identify (6), Get Log Page (2) and Get Features (10) of the NVM Express Base Specification, figure 138;
@@ -185,11 +185,11 @@ pub(crate) fn read_nvme(device: impl AsFd, what: NvmeCommand) -> Result<(Vec<u8>
         timeout_ms: NVME_TIMEOUT_MS,
         ..AdminCommand::default()
     };
-    // SAFETY: the kernel reads one `struct nvme_passthru_cmd`, writes its result into it, and writes
-    // `data_length` bytes to `address`, which is the answer's own memory.
-    let status = unsafe { ioctl(&device, Updater::<NVME_IOCTL_ADMIN_CMD, AdminCommand>::new(&mut command)) };
-    status?;
-    Ok((answer, command.result))
+    // SAFETY: the kernel writes `data_length` bytes to `address`, which is the answer's own memory.
+    match unsafe { send(device, &mut command) }? {
+        0 => Ok((answer, command.result)),
+        _ => Err(Errno::IO),
+    }
 }
 
 /// Sends a Format NVM, which only `erase::format` makes, and returns the drive's status: zero for success.
@@ -209,11 +209,23 @@ pub(crate) fn format_namespace(
         timeout_ms,
         ..AdminCommand::default()
     };
-    // SAFETY: the kernel reads one `struct nvme_passthru_cmd`, which points to no data, and writes its result
-    // into it.
-    let answer =
-        unsafe { libc::ioctl(device.as_fd().as_raw_fd(), NVME_IOCTL_ADMIN_CMD as _, &raw mut command) };
-    // A positive answer is the drive's own status.
+    // SAFETY: the command points to no data.
+    unsafe { send(device, &mut command) }
+}
+
+/// Sends a command, and returns the drive's status: zero for success.
+///
+/// # Errors
+/// The system's error, if the command did not reach the drive.
+///
+/// # Safety
+/// `address` has to be that of `data_length` bytes that the kernel may write.
+unsafe fn send(device: impl AsFd, command: &mut AdminCommand) -> Result<u16, Errno> {
+    // SAFETY: the kernel reads one `struct nvme_passthru_cmd` and writes its result into it; the caller answers for the data.
+    let answer = unsafe {
+        libc::ioctl(device.as_fd().as_raw_fd(), NVME_IOCTL_ADMIN_CMD as _, std::ptr::from_mut(command))
+    };
+    // A positive answer is the drive's own status, which rustix takes for success.
     u16::try_from(answer).map_err(|_| last_errno())
 }
 
