@@ -110,12 +110,12 @@ pub(crate) fn peak_memory_of(command: &mut Command) -> anyhow::Result<f64> {
             ensure!(ended.success() && peak > 0.0, "{command:?}: {ended}");
             return Ok(peak);
         }
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL);
     }
 }
 
 /// Time between two looks at the memory of a command.
-const LOOK: Duration = Duration::from_millis(1);
+const POLL: Duration = Duration::from_millis(1);
 
 /// Drives of the catalog and generated ones need no file.
 pub(crate) fn no_files(_: &Path) -> io::Result<Vec<u8>> {

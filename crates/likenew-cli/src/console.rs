@@ -21,7 +21,7 @@ pub(crate) fn write(text: fmt::Arguments<'_>) {
 
 /// Characters after a typed line break by which it is recognized in a message. Chosen: more than a
 /// line of ours has in common with it.
-const AROUND: usize = 8;
+const MATCHED_CHARS: usize = 8;
 
 /// Removes what steers a terminal from a text, and the line breaks of words that were typed.
 pub(crate) fn harmless(text: impl Display) -> String {
@@ -30,7 +30,7 @@ pub(crate) fn harmless(text: impl Display) -> String {
         // The text may show only a part of the word, such as the file of `sim:FILE`.
         for (at, _) in word.match_indices('\n') {
             let before: String = word[..at].chars().rev().take(1).collect();
-            let after: String = word[at + 1..].chars().take(AROUND).collect();
+            let after: String = word[at + 1..].chars().take(MATCHED_CHARS).collect();
             if !before.is_empty() && !after.is_empty() {
                 text = text.replace(&format!("{before}\n{after}"), &format!("{before}\u{fffd}{after}"));
             }

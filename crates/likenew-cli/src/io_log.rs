@@ -50,7 +50,7 @@ const SECOND: Nanos = Nanos::from_secs(1);
 const SECOND_MS: u64 = 1_000;
 
 /// Whether a text is the log of a run.
-pub(crate) fn is_one(text: &str) -> bool {
+pub(crate) fn is_log(text: &str) -> bool {
     text.lines().next().is_some_and(|head| head.split(',').eq(COLUMNS))
 }
 

@@ -203,7 +203,7 @@ fn notes(evidence: &Evidence, dry_run: &DryRun) -> Vec<String> {
 }
 
 /// Stands around the number of a string that is set aside. Nobody uses this character in names.
-const ASIDE: char = '\u{f8ff}';
+const PLACEHOLDER_MARK: char = '\u{f8ff}';
 
 /// A plan as TOML. A string that could steer a terminal is escaped on one line, so that no name begins a line.
 pub(crate) fn plan_text(plan: &Plan) -> String {
@@ -217,14 +217,14 @@ pub(crate) fn plan_text(plan: &Plan) -> String {
     strings.iter().enumerate().fold(text, |text, (number, string)| {
         // All escapes of JSON are escapes of TOML.
         let json = serde_json::to_string(string).expect("a plan is plain values");
-        text.replace(&format!("\"{ASIDE}{number}{ASIDE}\""), &escape_steering(&json))
+        text.replace(&format!("\"{PLACEHOLDER_MARK}{number}{PLACEHOLDER_MARK}\""), &escape_steering(&json))
     })
 }
 
 fn set_aside(value: &mut serde_json::Value, strings: &mut Vec<String>) {
     match value {
         serde_json::Value::String(string) if string.contains(steers) => {
-            let number = format!("{ASIDE}{}{ASIDE}", strings.len());
+            let number = format!("{PLACEHOLDER_MARK}{}{PLACEHOLDER_MARK}", strings.len());
             strings.push(std::mem::replace(string, number));
         }
         serde_json::Value::Array(values) => values.iter_mut().for_each(|value| set_aside(value, strings)),

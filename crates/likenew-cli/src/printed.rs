@@ -131,12 +131,12 @@ pub(crate) fn read_text(path: &Path, kind: input::FileKind) -> Result<String> {
 }
 
 /// Programs whose speeds are ignored: they may have measured memory, or do not say whether I/O was sequential.
-const UNTOLD: [&str; 6] = ["dd", "ioping", "sysbench", "iozone", "fio (terse)", "fio (log)"];
+const IGNORED_PROGRAMS: [&str; 6] = ["dd", "ioping", "sysbench", "iozone", "fio (terse)", "fio (log)"];
 
 /// The drive's speeds in a text.
 fn speeds(printed: &PrintedText) -> Vec<MeasuredOption> {
     let Ok(imported) = likenew_fio::import_any(&printed.text, &printed.name) else { return Vec::new() };
-    if UNTOLD.iter().any(|engine| imported.identity.engine.starts_with(engine)) {
+    if IGNORED_PROGRAMS.iter().any(|engine| imported.identity.engine.starts_with(engine)) {
         return Vec::new();
     }
     let mut speeds: Vec<MeasuredOption> = Vec::new();

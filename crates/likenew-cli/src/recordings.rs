@@ -16,7 +16,7 @@ use crate::interrupt::Stoppable;
 use crate::{interrupt, wording};
 
 /// I/Os between two updates of the progress line.
-const GLANCE: u64 = 1 << 16;
+const IOS_PER_REDRAW: u64 = 1 << 16;
 
 /// Opens traces for replays, and refuses one that is not the one in the plan any more.
 #[derive(Default)]
@@ -142,7 +142,7 @@ impl TraceSource for TraceScan {
         let Some(io) = self.trace.next_io()? else { return Ok(None) };
         self.surveyor.put(&io, self.trace.applications());
         self.count += 1;
-        if self.count.is_multiple_of(GLANCE) {
+        if self.count.is_multiple_of(IOS_PER_REDRAW) {
             self.bar.set_message(wording::trace_progress(self.count));
             self.bar.tick();
         }

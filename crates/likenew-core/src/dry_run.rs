@@ -475,9 +475,9 @@ mod tests {
     }
 
     /// Reads back before and after one workload.
-    struct Looks(RepeatProcedure);
+    struct ProbesOnce(RepeatProcedure);
 
-    impl Procedure for Looks {
+    impl Procedure for ProbesOnce {
         fn descriptor(&self) -> &'static Descriptor {
             &DESCRIPTOR
         }
@@ -489,19 +489,19 @@ mod tests {
         fn run(&self, steps: &mut Steps<'_>) -> Result<Findings, String> {
             let wait = Nanos::from_secs(3);
             let read_back = ReadBack { seed: 0, bytes: 1 << 20, wait, probes: 0, raw: true };
-            let mut look = || {
+            let mut follow = || {
                 steps.probe(|| Probe::TrimReadBack(read_back.clone()))?;
                 steps.run(|| self.0.workload.clone())?;
                 steps.probe(|| Probe::TrimReadBack(read_back.clone())).map(drop)
             };
-            let _ended: Result<(), Ended> = look();
+            let _ended: Result<(), Ended> = follow();
             Ok(Findings::default())
         }
     }
 
     #[test]
     fn a_dry_run_counts_what_probes_write_and_wait() {
-        let probes = Looks(again("write", Until::bytes(4 << 20), 4 << 20));
+        let probes = ProbesOnce(again("write", Until::bytes(4 << 20), 4 << 20));
         let dry_run = DryRun::plan(&probes, &evidence()).unwrap();
         assert_eq!((dry_run.workloads.len(), dry_run.probes.len(), dry_run.steps()), (1, 2, 3));
         assert_eq!((dry_run.bytes_written, dry_run.is_finite), (8 << 20, true));

@@ -153,7 +153,7 @@ impl FillOptions {
 }
 
 /// Most files or parts of a plan; one with more is taken for endless.
-const FILES_MAX: u32 = 20_000;
+const PARTS_MAX: u32 = 20_000;
 /// Ratio of a latency to the typical one of the same file's writes from which an I/O stalled. Chosen.
 const STALL_FACTOR: f64 = 10.0;
 
@@ -177,7 +177,7 @@ impl Fill {
     /// A sentence that names the option and what it may be.
     pub fn new(options: FillOptions) -> Result<Self, String> {
         let FillOptions { files, block, file_size, from, .. } = options;
-        check_range("files", files, 1..=FILES_MAX)?;
+        check_range("files", files, 1..=PARTS_MAX)?;
         if !(512..=1 << 30).contains(&block) || !block.is_multiple_of(512) {
             return Err(wording::wrong_block(block));
         }
@@ -194,8 +194,8 @@ impl Fill {
 
     fn check_parts(options: &FillOptions) -> Result<(), String> {
         let (parts, files) = (options.parts, options.files);
-        if parts == 0 || parts > FILES_MAX || (parts > 1 && files > 1) {
-            return Err(wording::parts_of_several_files(parts, files, FILES_MAX));
+        if parts == 0 || parts > PARTS_MAX || (parts > 1 && files > 1) {
+            return Err(wording::parts_of_several_files(parts, files, PARTS_MAX));
         }
         let each = options.file_size / u64::from(parts);
         if each == 0

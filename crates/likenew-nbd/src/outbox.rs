@@ -109,7 +109,7 @@ pub(crate) enum ReadOutcome {
     /// Nothing to read now.
     Nothing,
     /// The client closed the connection.
-    CompletedRequest,
+    Closed,
 }
 
 impl Inbox {
@@ -127,7 +127,7 @@ impl Inbox {
         let read = stream.read(&mut self.bytes[self.end..room]);
         self.end += read.as_ref().map_or(0, |count| *count);
         match read {
-            Ok(0) => Ok(ReadOutcome::CompletedRequest),
+            Ok(0) => Ok(ReadOutcome::Closed),
             Ok(count) => Ok(ReadOutcome::Some(count)),
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {
                 Ok(ReadOutcome::Nothing)

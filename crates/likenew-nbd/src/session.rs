@@ -169,7 +169,7 @@ impl<S: Read + Write> Session<S> {
             match self.inbox.fill(&mut self.stream, READ)? {
                 ReadOutcome::Some(READ) => {}
                 ReadOutcome::Some(_) | ReadOutcome::Nothing => break,
-                ReadOutcome::CompletedRequest => {
+                ReadOutcome::Closed => {
                     self.is_silent = true;
                     break;
                 }

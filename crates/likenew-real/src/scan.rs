@@ -181,13 +181,13 @@ struct Sampler {
 
 impl Sampler {
     fn new(walk: Walk<'_>, pieces: u64, seed: u64) -> Self {
-        let Walk { piles, refusals, other_file_systems, files, bytes, .. } = walk;
-        let piles: Vec<GroupSample> = piles.into_iter().filter(|pile| pile.files > 0).collect();
-        let with_bytes = piles.iter().filter(|pile| pile.spots.bytes() > 0).count().max(1) as u64;
+        let Walk { samples, refusals, other_file_systems, files, bytes, .. } = walk;
+        let samples: Vec<GroupSample> = samples.into_iter().filter(|sample| sample.files > 0).collect();
+        let with_bytes = samples.iter().filter(|sample| sample.spots.bytes() > 0).count().max(1) as u64;
         let each = PIECES_MIN.min(pieces / with_bytes);
         let shared = (pieces - each * with_bytes) as f64;
         let (mut groups, mut selection) = (Vec::new(), Vec::new());
-        for GroupSample { group, files, spots } in piles {
+        for GroupSample { group, files, spots } in samples {
             let own = spots.bytes();
             let count = each + (shared * own as f64 / bytes.max(1) as f64) as u64;
             let index = groups.len();
@@ -279,7 +279,7 @@ pub(super) struct GroupSample {
 /// A walk through folders, with what was seen so far.
 pub(super) struct Walk<'a> {
     request: &'a Request,
-    pub(super) piles: Vec<GroupSample>,
+    pub(super) samples: Vec<GroupSample>,
     pub(super) refusals: Refusals,
     pub(super) other_file_systems: u64,
     pub(super) files: u64,
@@ -290,14 +290,14 @@ pub(super) struct Walk<'a> {
 
 impl<'a> Walk<'a> {
     pub(super) fn new(request: &'a Request, spots_max: usize) -> Self {
-        let pile = |(index, group): (usize, &Group)| GroupSample {
+        let sample = |(index, group): (usize, &Group)| GroupSample {
             group: *group,
             files: 0,
             spots: Spots::new(spots_max, request.seed.wrapping_add(index as u64)),
         };
         Self {
             request,
-            piles: Group::ALL.iter().enumerate().map(pile).collect(),
+            samples: Group::ALL.iter().enumerate().map(sample).collect(),
             refusals: Refusals::default(),
             other_file_systems: 0,
             files: 0,
@@ -378,9 +378,9 @@ impl<'a> Walk<'a> {
         let data = || Some(content::sum(&content::data(opened().ok()?.0, length)));
         let bytes = if sparse { data().unwrap_or(allocated) } else { length };
         let group = Group::of_name(name, bytes).unwrap_or_else(|| group_of_content(&path, bytes));
-        let pile = &mut self.piles[group as usize];
-        pile.files += 1;
-        pile.spots.add(FileEntry { path, device, inode, sparse }, bytes);
+        let sample = &mut self.samples[group as usize];
+        sample.files += 1;
+        sample.spots.add(FileEntry { path, device, inode, sparse }, bytes);
         (self.files, self.bytes) = (self.files + 1, self.bytes.saturating_add(bytes));
     }
 }

@@ -25,7 +25,7 @@ use crate::posix::{LAST_WAIT, Workers};
 use crate::wording::action;
 
 /// User data of the entry that polls the workers' eventfd; slots are far lower numbers.
-const BELL: u64 = u64::MAX;
+const SIGNAL: u64 = u64::MAX;
 /// User data of the periodic timeout.
 const PULSE: u64 = u64::MAX - 1;
 /// Nanoseconds between periodic timeouts of a ring. They spare a timer for each wait that may be long.
@@ -37,7 +37,7 @@ static PULSE_SPAN: types::Timespec = types::Timespec::new().nsec(PULSE_NS);
 /// comes before the end of such a wait.
 const LONG: Nanos = Nanos(2 * PULSE_NS as u64);
 /// Most workers: threads for I/Os that make or delete files.
-const CLERKS_MAX: u32 = 4;
+const WORKERS_MAX: u32 = 4;
 /// Most bytes of buffers that are registered, as registration pins memory.
 const REGISTERED_BYTES_MAX: usize = 1 << 30;
 
@@ -157,7 +157,7 @@ impl<M: Medium> UringLane<M> {
         let eventfd = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
             .map_err(|errno| ring_failed(errno.into()))?;
         let eventfd = Arc::new(eventfd);
-        let threads = self.depth.min(CLERKS_MAX);
+        let threads = self.depth.min(WORKERS_MAX);
         let workers = Workers::start(threads, self.depth, &self.medium, self.clock, Some(&eventfd))?;
         listen(&mut self.ring, &eventfd);
         Ok(WorkerPool { workers, eventfd })
@@ -217,7 +217,7 @@ impl<M: Medium> UringLane<M> {
         for entry in entries {
             let (data, result) = (entry.user_data(), entry.result());
             match data {
-                BELL => is_signalled = true,
+                SIGNAL => is_signalled = true,
                 PULSE if result == -libc::EINVAL => *pulse = Pulse::Unknown,
                 PULSE if !cqueue::more(entry.flags()) => *pulse = Pulse::Stopped,
                 _ => {}
@@ -254,7 +254,7 @@ impl<M: Medium> UringLane<M> {
         is_signalled: bool,
     ) -> Result<(), TargetError> {
         if is_signalled {
-            let worker_pool = self.worker_pool.as_ref().expect("only clerks ring the bell");
+            let worker_pool = self.worker_pool.as_ref().expect("only workers signal it");
             // The eventfd is read before the completions are taken, so that none of them is missed.
             let _ = rustix::io::read(&*worker_pool.eventfd, &mut [0u8; 8]);
             while let Some(mut completion) = worker_pool.workers.poll() {
@@ -301,7 +301,7 @@ impl<M: Medium> UringLane<M> {
 /// Asks the kernel for a completion as soon as the eventfd is signaled.
 fn listen(ring: &mut Ring, eventfd: &OwnedFd) {
     let entry =
-        opcode::PollAdd::new(types::Fd(eventfd.as_raw_fd()), libc::POLLIN as u32).build().user_data(BELL);
+        opcode::PollAdd::new(types::Fd(eventfd.as_raw_fd()), libc::POLLIN as u32).build().user_data(SIGNAL);
     // SAFETY: the entry points to no memory.
     unsafe { ring.queue().push(&entry) };
 }

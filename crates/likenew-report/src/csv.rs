@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::labeled_document::LabeledDocument;
 
 /// The first column of a table with rows of several documents: their labels.
-const OF: &str = "target";
+const LABEL_COLUMN: &str = "target";
 
 /// Each table with its name. Tables of the same name are joined, one below the other, and each row has the label of its document.
 ///
@@ -32,7 +32,7 @@ fn table(rows: &[(&str, &Row)], is_several: bool) -> String {
         }
     }
     let mut writer = csv::Writer::from_writer(Vec::new());
-    let head = is_several.then_some(OF).into_iter().chain(keys.iter().copied());
+    let head = is_several.then_some(LABEL_COLUMN).into_iter().chain(keys.iter().copied());
     writer.write_record(head).expect("memory takes everything");
     for (label, row) in rows {
         let cells = keys.iter().map(|key| row.get(*key).map_or_else(String::new, cell));

@@ -29,7 +29,7 @@ pub enum RestoreError {
     #[error(
         "step {number} (\"{name}\") did not come out as recorded: the drive's file or the version of likenew has changed; start a new run"
     )]
-    Otherwise {
+    OtherResults {
         /// The number of the step, from 1.
         number: usize,
         /// Its name.
@@ -104,7 +104,7 @@ pub fn restore(
             RestoreStep::Probe(probe) => (probe_again(drive, probe, expected)?, probe.name()),
         };
         if !same {
-            return Err(RestoreError::Otherwise { number: index + 1, name: name.to_owned() });
+            return Err(RestoreError::OtherResults { number: index + 1, name: name.to_owned() });
         }
     }
     let ended = segments.last().map(|segment| segment.ended_at).into_iter();

@@ -252,7 +252,7 @@ fn host_memory(own: &Model, model: &Model) -> Option<HostMemory> {
 }
 
 /// Why the drive's health data cannot be read, if so.
-fn mute(model: &Model, bus: Option<Bus>) -> Option<&'static str> {
+fn hidden_health_reason(model: &Model, bus: Option<Bus>) -> Option<&'static str> {
     match (&model.mechanism, bus) {
         (Mechanism::Volume(_), _) => Some(wording::VOLUME_WITHOUT_HEALTH),
         (_, Some(Bus::Usb)) => Some(wording::BRIDGE_HIDES_HEALTH),
@@ -262,7 +262,7 @@ fn mute(model: &Model, bus: Option<Bus>) -> Option<&'static str> {
 }
 
 fn health(model: &Model, bus: Option<Bus>) -> Health {
-    if let Some(reason) = mute(model, bus) {
+    if let Some(reason) = hidden_health_reason(model, bus) {
         return Health {
             failing: unknown(reason),
             temperature_c: unknown(reason),
@@ -300,7 +300,7 @@ fn pending_sectors(model: &Model) -> u64 {
 /// The drive's counters that stay constant during a run. The others are read on request.
 fn counts(model: &Model, bus: Option<Bus>) -> Counts {
     let mut counts = Counts::default();
-    if mute(model, bus).is_some() {
+    if hidden_health_reason(model, bus).is_some() {
         return counts;
     }
     if matches!(model.mechanism, Mechanism::Disk(_)) {

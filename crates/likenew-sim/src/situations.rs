@@ -53,7 +53,7 @@ pub struct Situations {
     /// Share of the rated life that is used up.
     pub wear: Option<f64>,
     /// Share of a disk's addresses in the slow region.
-    pub weak: Option<f64>,
+    pub slow_region_share: Option<f64>,
     /// One command out of this many is damaged on the link.
     pub damaged_every_ios: Option<u64>,
     /// When its firmware stalls.
@@ -103,7 +103,7 @@ impl Situations {
             "lazy" => truth(key, value).map(|lazy| self.from_snapshot = Some(lazy)),
             "fragments" => size(key, value, 512, 1 << 40).map(|bytes| self.fragment_bytes = Some(bytes)),
             "wear" => share(key, value, 3.0).map(|share| self.wear = Some(share)),
-            "slow_region" => share(key, value, 0.5).map(|share| self.weak = Some(share)),
+            "slow_region" => share(key, value, 0.5).map(|share| self.slow_region_share = Some(share)),
             "crc" => damage(value).map(|ios| self.damaged_every_ios = Some(ios)),
             "firmware" => firmware(value).map(|stall| self.firmware = Some(stall)),
             "readcache" => {
@@ -146,7 +146,7 @@ impl Situations {
             from_snapshot: self.from_snapshot.or(other.from_snapshot),
             fragment_bytes: self.fragment_bytes.or(other.fragment_bytes),
             wear: self.wear.or(other.wear),
-            weak: self.weak.or(other.weak),
+            slow_region_share: self.slow_region_share.or(other.slow_region_share),
             damaged_every_ios: self.damaged_every_ios.or(other.damaged_every_ios),
             firmware: self.firmware.or(other.firmware),
             read_cache_bytes: self.read_cache_bytes.or(other.read_cache_bytes),
@@ -166,7 +166,7 @@ impl Situations {
             self.from_snapshot.filter(|is_restored| *is_restored).map(|_| wording::restored_volume()),
             self.fragment_bytes.map(wording::fragments),
             self.wear.map(wording::wear),
-            self.weak.map(wording::slow_region),
+            self.slow_region_share.map(wording::slow_region),
             self.damaged_every_ios.map(wording::damaged_link),
             self.firmware.map(|_| wording::stalling_firmware()),
             self.read_cache_bytes.map(wording::read_cache),

@@ -23,7 +23,7 @@ use crate::flash::translation_layer::{Counts, PendingWork, TranslationLayer as _
 const STEPS: u32 = 60;
 
 /// The x in an interval at which a falling function reaches zero.
-fn fall(mut low: f64, mut high: f64, function: impl Fn(f64) -> f64) -> f64 {
+fn bisect(mut low: f64, mut high: f64, function: impl Fn(f64) -> f64) -> f64 {
     for _ in 0..STEPS {
         let middle = (low + high) / 2.0;
         if function(middle) > 0.0 { low = middle } else { high = middle }
@@ -64,7 +64,7 @@ pub fn greedy(pages_per_block: u32, alpha: f64) -> f64 {
     let Some(m) = (1..pages_per_block).rev().find(|m| alpha_of(*m, 1.0) >= alpha) else {
         return 1.0;
     };
-    let q = fall(0.0, 1.0, |q| alpha - alpha_of(m, q));
+    let q = bisect(0.0, 1.0, |q| alpha - alpha_of(m, q));
     pages / gained(m, q)
 }
 
@@ -85,7 +85,7 @@ pub fn choices(pages_per_block: u32, count: u32, alpha: f64) -> f64 {
         let mut share = 0.0;
         (1..=pages_per_block).rev().fold((0.0, 0.0), |(blocks, victims), k| {
             let (above, flow) = (share, c / f64::from(k));
-            share = fall(above, 1.0, |share| above + flow * (1.0 - share.powi(exponent)) - share);
+            share = bisect(above, 1.0, |share| above + flow * (1.0 - share.powi(exponent)) - share);
             (blocks + share, victims + share.powi(exponent))
         })
     };
@@ -93,7 +93,7 @@ pub fn choices(pages_per_block: u32, count: u32, alpha: f64) -> f64 {
     while valid(high).0 < pages / alpha {
         high *= 2.0;
     }
-    let c = fall(0.0, high, |c| pages / alpha - valid(c).0);
+    let c = bisect(0.0, high, |c| pages / alpha - valid(c).0);
     pages / (pages - valid(c).1)
 }
 
@@ -127,7 +127,7 @@ pub fn fifo_of_classes(classes: &[Class], alpha: f64) -> f64 {
         classes.iter().map(of_class).sum::<f64>()
     };
     // Solved for 1/A, which is between 0 and 1.
-    1.0 / fall(0.0, 1.0, |inverse| 1.0 / inverse - needed(1.0 / inverse))
+    1.0 / bisect(0.0, 1.0, |inverse| 1.0 / inverse - needed(1.0 / inverse))
 }
 
 /// The spare share that remains if a share of all operations trims a random page with data, and the others

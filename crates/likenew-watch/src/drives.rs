@@ -90,7 +90,7 @@ pub enum State {
     /// The drive was seen for the first time, so rates are unknown.
     Appeared,
     /// Counters advanced from the previous reading, so rates are known.
-    IntervalCounts,
+    Counted,
     /// Another drive has the same name now, or the counters were reset.
     Restarted,
     /// The drive has disappeared.
@@ -132,7 +132,7 @@ impl DriveHistory {
         let came_back = self.gone_since.take().is_some();
         let activity = if came_back { None } else { Activity::between(&self.last, &now, waiting) };
         self.state = match activity {
-            Some(_) => State::IntervalCounts,
+            Some(_) => State::Counted,
             None if came_back => State::Appeared,
             None => State::Restarted,
         };
@@ -364,7 +364,7 @@ pub(crate) mod history_tests {
         drives.take(at(0, vec![reading("sda", 1, 0, "9 0 0 0 0 0 0 0 0 0 0")]));
         assert_eq!(state(&drives), Some((State::Appeared, false)));
         drives.take(at(1000, vec![reading("sda", 1, 1000, "10 0 0 0 0 0 0 0 0 0 0")]));
-        assert_eq!(state(&drives), Some((State::IntervalCounts, true)));
+        assert_eq!(state(&drives), Some((State::Counted, true)));
         drives.take(at(2000, vec![]));
         assert_eq!(state(&drives), Some((State::Gone, false)));
         assert!(drives.by_name("sda").unwrap().is_news());

@@ -79,7 +79,7 @@ impl Line {
     pub fn from_course(history: &DriveHistory, time: &str, at_ns: u64) -> Self {
         let state = match history.state() {
             State::Appeared => "appeared",
-            State::IntervalCounts => "counted",
+            State::Counted => "counted",
             State::Restarted => "restarted",
             State::Gone => "gone",
         };

@@ -89,7 +89,7 @@ pub(crate) fn uncounted(state: State) -> &'static str {
     match state {
         State::Gone => "disconnected",
         State::Restarted => "its counters restarted",
-        State::Appeared | State::IntervalCounts => "counting",
+        State::Appeared | State::Counted => "counting",
     }
 }
 

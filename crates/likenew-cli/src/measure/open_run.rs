@@ -294,7 +294,7 @@ fn restore_state(drive: &mut dyn Drive, evidence: &Evidence) -> Result<Option<Ex
             crate::console::note(wording::STOPPED_RESTORING);
             Ok(Some(Exit::Interrupted))
         }
-        Err(error @ RestoreError::Otherwise { .. }) => Err(Failure::Refused(error.to_string())),
+        Err(error @ RestoreError::OtherResults { .. }) => Err(Failure::Refused(error.to_string())),
         Err(RestoreError::Run(error)) => Err(error.into()),
         Err(RestoreError::TargetError(target_error)) => Err(target_error.into()),
         Err(error @ RestoreError::Stopped(_)) => Err(Failure::Other(error.into())),

@@ -37,7 +37,7 @@ const PIECES: u64 = 32;
 const WINDOWS: u64 = 32;
 const BLOCK: u32 = 64 << 10;
 const DEPTH: u32 = 8;
-const LOOKS: u32 = 256;
+const PAUSED_READS: u32 = 256;
 /// Rate of reads that check whether the drive is empty, in IOPS. Chosen: slow for any drive, and still no
 /// rest.
 const LOOKS_PER_S: f64 = 100.0;
@@ -303,7 +303,7 @@ fn obstacle(context: &Context<'_>) -> Option<Reason> {
 fn slow_reads(context: &Context<'_>, name: &str) -> Workload {
     let stream = random_reads(0..context.span, context.block().max(4096), 1);
     let arrival = Arrival::Open { per_second: LOOKS_PER_S, inter_arrival: InterArrival::Even, depth_max: 4 };
-    sampled(name, vec![Stream { arrival, ..stream }], LOOKS, None)
+    sampled(name, vec![Stream { arrival, ..stream }], PAUSED_READS, None)
 }
 
 /// Rounded down to whole blocks.

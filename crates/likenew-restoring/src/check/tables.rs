@@ -233,7 +233,7 @@ impl Share {
     }
 
     /// Speed for files that compress to this share: time grows in proportion to what has to be stored.
-    fn share_for_files(&self, compresses_to: f64) -> Option<f64> {
+    fn speed_for_files(&self, compresses_to: f64) -> Option<f64> {
         self.zeros.map(|zeros| self.now * zeros / (1.0 - compresses_to + compresses_to * zeros))
     }
 
@@ -258,7 +258,7 @@ impl Share {
 
     fn data(&self, compresses_to: Option<f64>) -> Option<String> {
         let zeros = self.zeros.filter(|zeros| *zeros > 1.0)?;
-        let yours = compresses_to.and_then(|share| Some((share, self.share_for_files(share)?)));
+        let yours = compresses_to.and_then(|share| Some((share, self.speed_for_files(share)?)));
         Some(wording::lost_to_data(self.metric, 1.0 - 1.0 / zeros, self.now * zeros, yours))
     }
 
@@ -287,7 +287,7 @@ impl Share {
             new_per_s: self.new.map(|(new, _)| new),
             now_per_s: self.now,
             share_percent: self.share() * 100.0,
-            your_files_per_s: compresses_to.and_then(|share| self.share_for_files(share)),
+            your_files_per_s: compresses_to.and_then(|share| self.speed_for_files(share)),
             lost_to_data_percent: self.zeros.map(|zeros| lost(1.0 / zeros)),
             lost_to_age_percent: self.share_after_aging().map(lost),
             lost_to_link_percent: self.link_share().map(lost),

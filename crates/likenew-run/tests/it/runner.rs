@@ -206,7 +206,7 @@ fn a_drive_is_restored_by_its_workloads_and_probes() {
     back(&evidence).unwrap();
     evidence.observations[1].result = ProbeResult::Unknown("something else".into());
     let error = back(&evidence).unwrap_err();
-    assert!(matches!(error, RestoreError::Otherwise { number: 7, .. }), "{error}");
+    assert!(matches!(error, RestoreError::OtherResults { number: 7, .. }), "{error}");
     assert_eq!(names[..7], [true, false, false, false, false, false, true]);
 }
 

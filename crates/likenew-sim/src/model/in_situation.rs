@@ -51,7 +51,7 @@ impl Model {
         if situations.wear.is_some() && !is_flash {
             return Err(SituationError::NoWear { model: model() });
         }
-        if situations.weak.is_some() && !is_disk {
+        if situations.slow_region_share.is_some() && !is_disk {
             return Err(SituationError::NoSlowRegion { model: model() });
         }
         Ok(())
@@ -75,7 +75,7 @@ impl Model {
                 *flash = apply_wear(*flash, share);
             }
         }
-        if let (Mechanism::Disk(disk), Some(share)) = (&model.mechanism, situations.weak) {
+        if let (Mechanism::Disk(disk), Some(share)) = (&model.mechanism, situations.slow_region_share) {
             model.faults = Some(with_slow_region(model.faults.take(), disk, model.capacity_bytes, share));
         }
         if let Some(stall) = situations.firmware {

@@ -98,8 +98,8 @@ pub(super) fn fix_drive(drive: &mut SimDrive, fix: &Fix) -> Result<ProbeResult, 
     let unknown = |reason: &str| Ok(ProbeResult::Unknown(reason.to_owned()));
     match fix {
         Fix::TrimFree | Fix::Discard if !geometry.trims => unknown(wording::NO_TRIM),
-        Fix::TrimFree => give_up(drive, free.start, free.end - free.start),
-        Fix::Discard => give_up(drive, 0, geometry.capacity),
+        Fix::TrimFree => trim_range(drive, free.start, free.end - free.start),
+        Fix::Discard => trim_range(drive, 0, geometry.capacity),
         Fix::Refresh { pieces } => rewrite(drive, pieces, RewriteSettings::default())
             .map(|report| FixReport { write_speeds: WriteSpeeds::default(), ..report })
             .map(ProbeResult::FixReport),
@@ -110,7 +110,7 @@ pub(super) fn fix_drive(drive: &mut SimDrive, fix: &Fix) -> Result<ProbeResult, 
     }
 }
 
-fn give_up(drive: &mut SimDrive, offset: u64, bytes: u64) -> Result<ProbeResult, TargetError> {
+fn trim_range(drive: &mut SimDrive, offset: u64, bytes: u64) -> Result<ProbeResult, TargetError> {
     let sent = Host::new(drive)?.trim(offset, bytes)?;
     let accepted_bytes = sent.accepted_bytes.unwrap_or(0);
     let refused = SkippedRange { bytes: bytes - accepted_bytes, reason: wording::REFUSED.to_owned() };

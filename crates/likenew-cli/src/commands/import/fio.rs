@@ -65,7 +65,7 @@ fn refused(file: &Path, reason: impl std::fmt::Display) -> Failure {
 /// Reads the result that fio or another program printed to a file.
 pub(in crate::commands) fn printed(file: &Path) -> Result<likenew_fio::Import> {
     let text = read_text(file, input::FIO_RESULT)?;
-    if io_log::is_one(&text) {
+    if io_log::is_log(&text) {
         return Err(refused(file, wording::LOG_INSTEAD_OF_RUN));
     }
     likenew_fio::import_any(&text, &display_name(file)).map_err(|error| match error {
