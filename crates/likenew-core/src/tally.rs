@@ -205,6 +205,9 @@ impl Serialize for Latencies {
     }
 }
 
+/// The first bytes of a histogram as [`V2Serializer`] writes it.
+const HISTOGRAM_MARK: [u8; 4] = [0x1C, 0x84, 0x93, 0x13];
+
 /// A distribution as it is stored.
 #[derive(Deserialize)]
 #[serde(untagged)]
@@ -221,6 +224,11 @@ impl<'de> Deserialize<'de> for Latencies {
             Stored::Given(_) => return Err(de::Error::custom(wording::NO_LATENCIES)),
         };
         let bytes = BASE64.decode(text).map_err(de::Error::custom)?;
+        // The reader takes as much memory as the length behind the mark says before it reads that.
+        let length = bytes.strip_prefix(&HISTOGRAM_MARK).and_then(|rest| rest.first_chunk::<4>());
+        if length.is_none_or(|length| u32::from_be_bytes(*length) as usize > bytes.len()) {
+            return Err(de::Error::custom(wording::NO_LATENCIES));
+        }
         let histogram: Histogram<u64> =
             HistogramReader::new().deserialize(&mut bytes.as_slice()).map_err(de::Error::custom)?;
         let mut table = table_of(&[]);
@@ -287,6 +295,19 @@ impl Tally {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_histogram_that_is_cut_off_is_refused_before_it_takes_memory() {
+        let written = serde_json::to_string(&Latencies::default()).unwrap();
+        let mut bytes = BASE64.decode(written.trim_matches('"')).unwrap();
+        assert!(serde_json::from_str::<Latencies>(&written).is_ok());
+        for (place, byte) in [(4, 0xFF), (0, 0), (3, 0x14)] {
+            let before = std::mem::replace(&mut bytes[place], byte);
+            let error = serde_json::from_value::<Latencies>(BASE64.encode(&bytes).into()).unwrap_err();
+            assert_eq!(error.to_string(), wording::NO_LATENCIES);
+            bytes[place] = before;
+        }
+    }
 
     #[test]
     fn a_tally_is_stored_and_read_back() {
