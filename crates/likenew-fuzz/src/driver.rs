@@ -17,6 +17,8 @@ use crate::{Input, Target};
 const TIME_MAX: Duration = Duration::from_secs(10);
 /// Most memory in bytes: several times what a parser needs for a megabyte.
 const MEMORY_MAX: u64 = 1 << 30;
+/// CPU time after which the memory is looked at. Chosen: so much of it cannot be filled sooner.
+const SLOW: Duration = Duration::from_millis(10);
 /// Failures at different places after which a target ends.
 const FAILURES_MAX: usize = 8;
 
@@ -73,8 +75,10 @@ pub fn fuzz(target: &Target, inputs: u64, seed: u64) -> Outcome {
         let mut input = target.seeds[random.random_range(0..target.seeds.len())].clone();
         mutate(&mut input, &target.seeds, &mut random);
         outcome.inputs += 1;
+        let mut is_slow = false;
         match check(target, &input) {
             Ok((accepted, took)) => {
+                is_slow = took > SLOW;
                 outcome.accepted += u64::from(accepted);
                 outcome.longest = outcome.longest.max(took);
                 if took > TIME_MAX {
@@ -83,11 +87,8 @@ pub fn fuzz(target: &Target, inputs: u64, seed: u64) -> Outcome {
             }
             Err((place, what)) => note(&mut outcome, &mut places, what, place, &input),
         }
-        if outcome.inputs.is_multiple_of(256) && peak().is_some_and(|bytes| bytes > MEMORY_MAX) {
-            let what = format!(
-                "it took more than {} MiB of memory, by one of the last 256 inputs",
-                MEMORY_MAX >> 20
-            );
+        if is_slow && peak().is_some_and(|bytes| bytes > MEMORY_MAX) {
+            let what = format!("it took more than {} MiB of memory", MEMORY_MAX >> 20);
             note(&mut outcome, &mut places, what, "memory".into(), &input);
         }
     }
