@@ -111,17 +111,22 @@ fn measured_cost(workload: &Workload, evidence: &Evidence) -> Option<Cost> {
     };
     let alike: Vec<&Segment> = evidence.segments.iter().filter(is_alike).collect();
     let number = alike.len() as u64;
+    // A file that somebody changed may hold any time.
+    let mean = |of_segment: fn(&Segment) -> u64| {
+        alike.iter().fold(0u64, |sum, segment| sum.saturating_add(of_segment(segment))) / number
+    };
     (number > 0 && !workload.streams.is_empty()).then(|| Cost {
-        elapsed: Nanos(alike.iter().map(|segment| segment.elapsed().0).sum::<u64>() / number),
-        bytes_written: alike.iter().map(|segment| segment.bytes(Op::Write)).sum::<u64>() / number,
+        elapsed: Nanos(mean(|segment| segment.elapsed().0)),
+        bytes_written: mean(|segment| segment.bytes(Op::Write)),
     })
 }
 
 impl Cost {
     /// Replaces `number` parts that cost `part` by as many that cost `other`.
     fn replaced(self, part: Self, other: Self, number: u64) -> Self {
-        let replaced =
-            |whole: u64, part: u64, other: u64| (whole + number * other).saturating_sub(number * part);
+        let replaced = |whole: u64, part: u64, other: u64| {
+            whole.saturating_add(number.saturating_mul(other)).saturating_sub(number.saturating_mul(part))
+        };
         Self {
             elapsed: Nanos(replaced(self.elapsed.0, part.elapsed.0, other.elapsed.0)),
             bytes_written: replaced(self.bytes_written, part.bytes_written, other.bytes_written),
@@ -275,6 +280,12 @@ mod tests {
         segment.tallies.push(Tally { ios: 100, bytes: 100 << 20, ..Tally::new(0, Op::Write) });
         evidence.segments.push(segment);
         evidence
+    }
+
+    #[test]
+    fn costs_of_a_file_that_somebody_changed_do_not_overflow() {
+        let cost = |ns: u64| Cost { elapsed: Nanos(ns), bytes_written: ns };
+        assert_eq!(cost(u64::MAX).replaced(cost(1), cost(u64::MAX / 2), 3).elapsed.0, u64::MAX - 3);
     }
 
     #[test]
