@@ -309,7 +309,7 @@ pub(crate) fn remove_ours(
 }
 
 /// Removes the directory if only the open marker kept it from being empty. NFS and FUSE keep an open file that was removed,
-/// under another name, until it is closed. The directory must be the same one still, so that it is nobody else's.
+/// under another name, until it is closed. A directory that somebody has put in its place stays.
 fn remove_emptied(folder: &OwnedFd, directory: &OwnedFd) {
     let is_there = || {
         let named = statat(folder, DIRECTORY, AtFlags::SYMLINK_NOFOLLOW).ok()?;

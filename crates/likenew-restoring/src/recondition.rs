@@ -132,7 +132,7 @@ impl Recondition {
             slow_writes: check
                 .map_or(SlowWrites::None, |check| SlowWrites::from_metrics(&check.slow_writes(WORTH_TRYING))),
             trial: trial(checks),
-            trim_gains: check.is_some_and(DiagnosedCheck::gains_by_trim),
+            trim_gains: check.is_some_and(|check| check.sustained_goal().is_none() && check.gains_by_trim()),
         }
     }
 

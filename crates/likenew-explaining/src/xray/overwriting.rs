@@ -124,7 +124,7 @@ impl<'a> Overwrites<'a> {
 
     /// Overwrites the same addresses sequentially again and again. They are few enough for the mapping cache,
     /// and their blocks hold nothing else when they are erased. Addresses that went to a cache are passed
-    /// over: they stay in it, so that it is not used again.
+    /// over: they stay in it, so it takes no other writes.
     fn overwrite_in_place(&mut self, context: &Context<'a>, steps: &mut Steps<'a>) -> Result<(), Ended> {
         let most = if context.loses_writes() { context.span / 10 } else { context.span / 2 };
         let length = order_length(context);

@@ -260,7 +260,7 @@ pub(super) struct StepContext<'a> {
     pub(super) slow_writes: SlowWrites,
     /// What the checks have shown by writing the same addresses again.
     pub(super) trial: Trial,
-    /// Whether the latest check was faster after TRIM of what it wrote.
+    /// Whether the latest check was faster after TRIM of what it wrote, and nothing says how fast it should be.
     pub(super) trim_gains: bool,
 }
 
