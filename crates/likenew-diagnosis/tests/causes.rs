@@ -446,6 +446,34 @@ fn a_link_alone_makes_no_writes_slow() {
 }
 
 #[test]
+fn a_drive_whose_writes_come_back_is_held_by_no_credits() {
+    // As measured on a served flash drive of which nothing is known: reads at QD32 began faster by chance.
+    let mut measurements = Measurements {
+        metrics: vec![
+            (Metric::RandomWrite, add_measured(9860.0)),
+            (Metric::RandomReadQd32, add_measured(5440.0)),
+        ],
+        deep_over_single: Some(Measured::new(1.59, 1.16, 2.17)),
+        burst_over_flat: Some(Measured::new(1.66, 1.61, 1.71)),
+        ..Measurements::default()
+    };
+    let names_of = |measurements: &Measurements| {
+        names(&diagnose(&Case {
+            measurements,
+            facts: None,
+            delta: None,
+            references: &[],
+            normal: &[],
+            firmware_fault: None,
+            site: None,
+        }))
+    };
+    assert_eq!(names_of(&measurements), ["token_bucket"]);
+    measurements.rewritten_over_first = Some(add_measured(3.9));
+    assert!(!names_of(&measurements).contains(&"token_bucket"), "{:?}", names_of(&measurements));
+}
+
+#[test]
 fn two_causes_at_once_are_both_named() {
     let mut wrong = Vec::new();
     for (index, (one, target, first)) in BREAKS.iter().enumerate() {

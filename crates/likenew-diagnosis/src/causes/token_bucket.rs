@@ -7,6 +7,9 @@ const DEPTH_HELPS: f64 = 1.5;
 /// Ratio of two rates in IOPS up to which one limit holds both. Chosen: credits that came back in idle time make
 /// a short test faster.
 const HELD_ALIKE: f64 = 3.0;
+/// Speed of a second pass of writes over that of the end of the first, from which no limit held the first one.
+/// Chosen: half as much again is beyond the credits that a rest of seconds brings.
+const WRITES_COME_BACK: f64 = 1.5;
 
 pub(super) static CAUSE: Cause = Cause {
     name: "token_bucket",
@@ -48,6 +51,10 @@ pub(super) static CAUSE: Cause = Cause {
             let ratio = writes.divide_by(case.measurements.metric(Metric::RandomReadQd32)?);
             let times = times(ratio);
             Some((ratio, format!("4K random writes reach {times} the IOPS of 4K random reads at QD32.")))
+        }),
+        // A limit holds a second pass as it held the first.
+        measured("rewritten_faster", -3.0, 0.0, WRITES_COME_BACK, |case| {
+            rewritten_faster(case.measurements.rewritten_over_first?)
         }),
         count("throttle_count_cloud", 4.0, -2.0, |case| {
             let counts = &case.delta?.counts;
