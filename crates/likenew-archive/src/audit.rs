@@ -13,7 +13,7 @@ use likenew_core::state_folder::state_folder;
 use serde::{Deserialize, Serialize};
 
 use crate::error::ArchiveError;
-use crate::folder::readable;
+use crate::folder::json;
 use crate::wording;
 
 /// The version of the lines that this program writes, which is the newest that it reads.
@@ -156,8 +156,7 @@ impl AuditLog {
 
     /// Appends a line in one write, under a lock, so that lines of several processes never mix.
     fn append(&mut self, entry: &AuditEntry) -> Result<(), ArchiveError> {
-        let line = readable(entry, false)
-            .map_err(|reason| ArchiveError::Unreadable { path: self.path.clone(), reason })?;
+        let line = json(&self.path, entry, false)?;
         let written = self.file.lock().and_then(|()| {
             // A kill may have left half a line: begin a new line after it.
             let end = self.file.seek(SeekFrom::End(0))?;

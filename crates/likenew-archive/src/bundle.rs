@@ -11,7 +11,6 @@ use std::path::{Path, PathBuf};
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use likenew_core::input::{self, FileKind};
-use likenew_core::probe::ProbeResult;
 use likenew_core::units::amount;
 use regex::bytes::{Captures, Regex};
 use serde::{Deserialize, Serialize};
@@ -188,12 +187,8 @@ fn file_names(folder: &Path) -> Result<Vec<String>, ArchiveError> {
 
 /// The text with all hashes of serial numbers, and all names that hold such numbers, hashed with the owner's secret.
 fn without_serials(mut text: Vec<u8>, record: &Record, key: &ExportKey) -> Vec<u8> {
-    let serials = record.observations.iter().flat_map(|observation| match &observation.result {
-        ProbeResult::Facts(facts) => {
-            facts.drives.iter().filter_map(|drive| drive.identity.serial.value()).collect()
-        }
-        _ => Vec::new(),
-    });
+    let facts = record.observations.iter().filter_map(|observation| observation.result.facts());
+    let serials = facts.flat_map(|facts| &facts.drives).filter_map(|drive| drive.identity.serial.value());
     let serials: BTreeSet<&str> =
         serials.map(|serial| serial.hash.as_str()).filter(|hash| !hash.is_empty()).collect();
     for hash in serials {
@@ -229,10 +224,7 @@ pub fn import(from: &Path, archive: &Archive) -> Result<PathBuf, ArchiveError> {
         .prefix(".import-")
         .tempdir_in(root)
         .map_err(ArchiveError::system("write to", root))?;
-    unpack(file.take(BUNDLE.bytes_max), unpacked.path()).map_err(|problem| match problem {
-        Problem::Bundle(reason) => bad(reason),
-        Problem::Archive(error) => error,
-    })?;
+    unpack(file.take(BUNDLE.bytes_max), unpacked.path(), bad)?;
     let record = Record::open(unpacked.path()).map_err(|error| bad(inside(&error, unpacked.path())))?;
     for name in file_names(unpacked.path())?.iter().filter(|name| name.ends_with(".parquet")) {
         SampleReader::open(&unpacked.path().join(name))
@@ -266,30 +258,29 @@ fn inside(error: &ArchiveError, folder: &Path) -> String {
     }
 }
 
-enum Problem {
-    Bundle(String),
-    Archive(ArchiveError),
-}
-
-fn unpack(packed: impl Read, folder: &Path) -> Result<(), Problem> {
-    let truncated = |error: io::Error| Problem::Bundle(wording::truncated_bundle(&error.to_string()));
+fn unpack(
+    packed: impl Read,
+    folder: &Path,
+    bad: impl Fn(String) -> ArchiveError,
+) -> Result<(), ArchiveError> {
+    let truncated = |error: io::Error| bad(wording::truncated_bundle(&error.to_string()));
     let mut tar = tar::Archive::new(zstd::Decoder::new(packed).map_err(truncated)?);
     let mut entries = tar.entries().map_err(truncated)?;
-    let first = entries.next().ok_or_else(|| Problem::Bundle(wording::NOT_A_BUNDLE.into()))?;
-    check_label(first.map_err(|_| Problem::Bundle(wording::NOT_A_BUNDLE.into()))?)?;
+    let label = entries.next().and_then(Result::ok).ok_or_else(|| bad(wording::NOT_A_BUNDLE.into()))?;
+    check_label(label).map_err(&bad)?;
     let mut names = BTreeSet::new();
     for entry in entries {
         let mut entry = entry.map_err(truncated)?;
         let name = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
-        let kind = kind_of(&name).ok_or_else(|| Problem::Bundle(wording::foreign_entry(&name)))?;
+        let kind = kind_of(&name).ok_or_else(|| bad(wording::foreign_entry(&name)))?;
         if !entry.header().entry_type().is_file() {
-            return Err(Problem::Bundle(wording::not_a_file(&name)));
+            return Err(bad(wording::not_a_file(&name)));
         }
         if entry.size() > kind.bytes_max {
-            return Err(Problem::Bundle(wording::large_entry(&name, &amount(kind.bytes_max))));
+            return Err(bad(wording::large_entry(&name, &amount(kind.bytes_max))));
         }
         if !names.insert(name.clone()) {
-            return Err(Problem::Bundle(wording::repeated_entry(&name)));
+            return Err(bad(wording::repeated_entry(&name)));
         }
         let path = folder.join(&name);
         let written = folder::create(&path).and_then(|mut file| {
@@ -299,7 +290,7 @@ fn unpack(packed: impl Read, folder: &Path) -> Result<(), Problem> {
         });
         // The bundle is to blame if it cannot be read, but not for a full drive.
         let written = written.map_err(|error| match error.raw_os_error() {
-            Some(_) => Problem::Archive(ArchiveError::system("write", &path)(error)),
+            Some(_) => ArchiveError::system("write", &path)(error),
             None => truncated(error),
         })?;
         if written != entry.size() {
@@ -310,19 +301,19 @@ fn unpack(packed: impl Read, folder: &Path) -> Result<(), Problem> {
     let rest_bytes =
         io::copy(&mut tar.into_inner().take(REST_BYTES_MAX + 1), &mut io::sink()).map_err(truncated)?;
     if rest_bytes > REST_BYTES_MAX {
-        return Err(Problem::Bundle(wording::DATA_AFTER_THE_END.into()));
+        return Err(bad(wording::DATA_AFTER_THE_END.into()));
     }
     Ok(())
 }
 
-fn check_label(label: tar::Entry<'_, impl Read>) -> Result<(), Problem> {
+fn check_label(label: tar::Entry<'_, impl Read>) -> Result<(), String> {
     /// Most bytes of the label, which has some 20.
     const LABEL_BYTES_MAX: u64 = 4 << 10;
     let is_label = &*label.path_bytes() == LABEL.as_bytes() && label.header().entry_type().is_file();
     let parsed = is_label.then(|| serde_json::from_reader(label.take(LABEL_BYTES_MAX)));
     match parsed {
         Some(Ok(Label { schema: SCHEMA })) => Ok(()),
-        Some(Ok(Label { schema })) => Err(Problem::Bundle(wording::other_bundle_schema(schema))),
-        _ => Err(Problem::Bundle(wording::NOT_A_BUNDLE.into())),
+        Some(Ok(Label { schema })) => Err(wording::other_bundle_schema(schema)),
+        _ => Err(wording::NOT_A_BUNDLE.into()),
     }
 }

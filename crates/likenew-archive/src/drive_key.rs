@@ -10,7 +10,7 @@ use std::path::Path;
 
 use likenew_core::drive::{Identity, TargetKind};
 use likenew_core::facts::{Facts, Identity as DriveIdentity, Layer, LayerKind};
-use likenew_core::probe::{Observation, ProbeResult};
+use likenew_core::probe::Observation;
 use sha2::{Digest as _, Sha256};
 
 use crate::error::ArchiveError;
@@ -19,7 +19,8 @@ use crate::folder::Machine;
 use crate::run::{OBSERVATIONS, Record};
 
 /// How a drive is reached. Metrics of one class are no baseline for another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, strum::IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 pub enum AccessClass {
     /// Temporary files in a folder.
     Folder,
@@ -42,11 +43,7 @@ impl AccessClass {
 
     /// Its name in the history.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Folder => "folder",
-            Self::Device => "device",
-            Self::Simulated => "simulated",
-        }
+        self.into()
     }
 }
 
@@ -186,10 +183,7 @@ fn layer_name(layer: &Layer, facts: &Facts) -> Option<String> {
 
 /// The first facts that a run collected.
 fn facts(observations: &[Observation]) -> Option<&Facts> {
-    observations.iter().find_map(|observation| match &observation.result {
-        ProbeResult::Facts(facts) => Some(&**facts),
-        _ => None,
-    })
+    observations.iter().find_map(|observation| observation.result.facts())
 }
 
 /// Bytes of a key: enough that no two drives share one, and few enough to type its beginning.

@@ -135,8 +135,7 @@ impl Lines {
         &mut self,
         value: &T,
     ) -> Result<(), ArchiveError> {
-        let line = readable(value, false)
-            .map_err(|reason| ArchiveError::Unreadable { path: self.path.clone(), reason })?;
+        let line = json(&self.path, value, false)?;
         self.append(format!("{line}\n").as_bytes(), true)
     }
 
@@ -248,18 +247,30 @@ pub(crate) fn for_each_line<T: DeserializeOwned>(
     Ok(true)
 }
 
-/// The value as JSON that was checked to read back: infinities and not-a-number would silently become `null`.
-pub(crate) fn readable<T: Serialize + DeserializeOwned + PartialEq>(
+/// The value as JSON that was checked to read back.
+pub(crate) fn json<T: Serialize + DeserializeOwned + PartialEq>(
+    path: &Path,
     value: &T,
     pretty: bool,
-) -> Result<String, String> {
+) -> Result<String, ArchiveError> {
     let text = if pretty { serde_json::to_string_pretty(value) } else { serde_json::to_string(value) };
-    let text = text.map_err(|error| error.to_string())?;
-    match serde_json::from_str::<T>(&text) {
+    readable(path, value, text, |text| serde_json::from_str(text))
+}
+
+/// The text of a value, once it was checked to read back: infinities and not-a-number would silently become `null`.
+pub(crate) fn readable<T: PartialEq, R: ToString>(
+    path: &Path,
+    value: &T,
+    text: Result<String, impl ToString>,
+    read: impl FnOnce(&str) -> Result<T, R>,
+) -> Result<String, ArchiveError> {
+    let checked = |text: String| match read(&text) {
         Ok(again) if again == *value => Ok(text),
         Ok(_) => Err(wording::READS_BACK_DIFFERENTLY.to_owned()),
         Err(error) => Err(error.to_string()),
-    }
+    };
+    let text = text.map_err(|error| error.to_string()).and_then(checked);
+    text.map_err(|reason| ArchiveError::Unreadable { path: path.to_owned(), reason })
 }
 
 pub(crate) const LIVE: &str = "live.jsonl";

@@ -14,7 +14,7 @@ use likenew_core::validation::check_all;
 use serde::Deserialize;
 
 use super::error::ArchiveError;
-use super::folder::{Lines, LiveWriter, Machine, PLAN_SCHEMA, SCHEMA, check_schema, readable};
+use super::folder::{Lines, LiveWriter, Machine, PLAN_SCHEMA, SCHEMA, check_schema, json, readable};
 use super::samples::SampleWriter;
 use super::{folder, wording};
 
@@ -38,10 +38,10 @@ impl Run {
     pub(crate) fn create(path: &Path, plan: &Plan, machine: &Machine) -> Result<Self, ArchiveError> {
         assert_eq!(machine.schema, SCHEMA, "a new run is of the present schema");
         check_schema(&path.join(PLAN), Some(u64::from(plan.schema)), PLAN_SCHEMA)?;
-        let unreadable =
-            |file| move |reason: String| ArchiveError::Unreadable { path: path.join(file), reason };
-        folder::write(path, PLAN, &readable_plan(plan).map_err(unreadable(PLAN))?)?;
-        folder::write(path, MACHINE, &(readable(machine, true).map_err(unreadable(MACHINE))? + "\n"))?;
+        let toml = toml::to_string_pretty(plan);
+        let toml = readable(&path.join(PLAN), plan, toml, |text| toml::from_str(text))?;
+        folder::write(path, PLAN, &toml)?;
+        folder::write(path, MACHINE, &(json(&path.join(MACHINE), machine, true)? + "\n"))?;
         let run = Self::of_segments(path, Lines::create(path.join(SEGMENTS))?)?;
         folder::sync(path)?;
         Ok(run)
@@ -140,18 +140,7 @@ fn sample_file(folder: &Path, number: usize) -> PathBuf {
 
 /// Stores the findings of the run in this folder.
 pub(crate) fn conclude(folder: &Path, findings: &Findings) -> Result<(), ArchiveError> {
-    let unreadable = |reason| ArchiveError::Unreadable { path: folder.join(FINDINGS), reason };
-    crate::folder::write(folder, FINDINGS, &(readable(findings, true).map_err(unreadable)? + "\n"))
-}
-
-/// The plan as TOML that was checked to read back.
-fn readable_plan(plan: &Plan) -> Result<String, String> {
-    let text = toml::to_string_pretty(plan).map_err(|error| error.to_string())?;
-    match toml::from_str::<Plan>(&text) {
-        Ok(again) if again == *plan => Ok(text),
-        Ok(_) => Err(wording::READS_BACK_DIFFERENTLY.to_owned()),
-        Err(error) => Err(error.to_string()),
-    }
+    crate::folder::write(folder, FINDINGS, &(json(&folder.join(FINDINGS), findings, true)? + "\n"))
 }
 
 /// The plan and the machine of a run.
@@ -255,9 +244,7 @@ impl Record {
 
     /// The files with the single I/Os of this run, in the order in which they were written; empty if none were kept.
     pub fn sample_files(&self) -> Vec<PathBuf> {
-        let names = std::iter::once("samples.parquet".to_owned())
-            .chain((2u64..).map(|number| format!("samples-{number}.parquet")));
-        names.map(|name| self.path.join(name)).take_while(|path| path.exists()).collect()
+        sample_files(&self.path)
     }
 }
 

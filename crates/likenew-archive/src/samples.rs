@@ -187,15 +187,16 @@ fn write_group(file: &mut SerializedFileWriter<File>, rows: &[Row]) -> Result<()
     let ops = Op::ALL.map(|op| ByteArray::from(op.name()));
     let mut group = file.next_row_group()?;
     let group_ref = &mut group;
-    column::<Int32Type>(group_ref, rows, |values| values.segment)?;
-    column::<Int32Type>(group_ref, rows, |values| values.stream)?;
-    column::<ByteArrayType>(group_ref, rows, |values| ops[values.op.index()].clone())?;
-    column::<Int64Type>(group_ref, rows, |values| values.outcome)?;
-    column::<Int64Type>(group_ref, rows, |values| values.offset)?;
-    column::<Int32Type>(group_ref, rows, |values| values.length)?;
-    column::<Int64Type>(group_ref, rows, |values| values.due_ns)?;
-    column::<Int64Type>(group_ref, rows, |values| values.sent_ns)?;
-    column::<Int64Type>(group_ref, rows, |values| values.done_ns)?;
+    // Unsigned values keep their bits; the schema marks them as unsigned.
+    column::<Int32Type>(group_ref, rows, |row| row.segment as i32)?;
+    column::<Int32Type>(group_ref, rows, |row| row.sample.stream.into())?;
+    column::<ByteArrayType>(group_ref, rows, |row| ops[row.sample.op.index()].clone())?;
+    column::<Int64Type>(group_ref, rows, |row| row.sample.signed_outcome())?;
+    column::<Int64Type>(group_ref, rows, |row| row.sample.offset as i64)?;
+    column::<Int32Type>(group_ref, rows, |row| row.sample.length as i32)?;
+    column::<Int64Type>(group_ref, rows, |row| row.sample.due.0 as i64)?;
+    column::<Int64Type>(group_ref, rows, |row| row.sample.sent.0 as i64)?;
+    column::<Int64Type>(group_ref, rows, |row| row.sample.done.0 as i64)?;
     group.close()?;
     Ok(())
 }
@@ -204,9 +205,9 @@ fn write_group(file: &mut SerializedFileWriter<File>, rows: &[Row]) -> Result<()
 fn column<T: DataType>(
     group: &mut SerializedRowGroupWriter<'_, File>,
     rows: &[Row],
-    value: impl Fn(&Values) -> T::T,
+    value: impl Fn(&Row) -> T::T,
 ) -> Result<(), ParquetError> {
-    let values: Vec<T::T> = rows.iter().map(|row| value(&Values::from(row))).collect();
+    let values: Vec<T::T> = rows.iter().map(value).collect();
     let mut column = group.next_column()?.expect("the schema has this column");
     column.typed::<T>().write_batch(&values, None, None)?;
     column.close()
@@ -242,7 +243,7 @@ fn failure(path: &Path, error: ParquetError) -> ArchiveError {
 }
 
 /// The schema in Parquet's notation. Times and offsets are unsigned 64-bit integers.
-pub(crate) const SCHEMA_TEXT: &str = "message sample {
+const SCHEMA_TEXT: &str = "message sample {
     required int32 segment (INTEGER(32, false));
     required int32 stream (INTEGER(32, false));
     required byte_array op (STRING);
@@ -256,68 +257,18 @@ pub(crate) const SCHEMA_TEXT: &str = "message sample {
 
 /// One I/O of one workload of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Row {
-    pub(crate) segment: u32,
-    pub(crate) sample: Sample,
+struct Row {
+    segment: u32,
+    sample: Sample,
 }
 
-/// The values of one row, in the order of the schema.
-pub(crate) struct Values {
-    pub(crate) segment: i32,
-    pub(crate) stream: i32,
-    pub(crate) op: Op,
-    pub(crate) outcome: i64,
-    pub(crate) offset: i64,
-    pub(crate) length: i32,
-    pub(crate) due_ns: i64,
-    pub(crate) sent_ns: i64,
-    pub(crate) done_ns: i64,
-}
-
-impl From<&Row> for Values {
-    /// Unsigned values keep their bits; the schema marks them as unsigned.
-    fn from(row: &Row) -> Self {
-        let sample = &row.sample;
-        Self {
-            segment: row.segment as i32,
-            stream: i32::from(sample.stream),
-            op: sample.op,
-            outcome: sample.signed_outcome(),
-            offset: sample.offset as i64,
-            length: sample.length as i32,
-            due_ns: sample.due.0 as i64,
-            sent_ns: sample.sent.0 as i64,
-            done_ns: sample.done.0 as i64,
-        }
-    }
-}
-
-impl TryFrom<Values> for Row {
-    type Error = String;
-
-    fn try_from(values: Values) -> Result<Self, String> {
-        let length = values.length as u32;
-        let outcome = match values.outcome {
-            bytes if bytes == i64::from(length) => Outcome::Done,
-            0.. => Outcome::Short(u32::try_from(values.outcome).map_err(|_| wording::OUTCOME_TOO_LARGE)?),
-            _ => Outcome::Error(
-                i32::try_from(-i128::from(values.outcome)).map_err(|_| wording::ERRNO_IMPOSSIBLE)?,
-            ),
-        };
-        Ok(Self {
-            segment: values.segment as u32,
-            sample: Sample {
-                stream: u16::try_from(values.stream).map_err(|_| wording::STREAM_TOO_LARGE)?,
-                op: values.op,
-                outcome,
-                length,
-                offset: values.offset as u64,
-                due: Nanos(values.due_ns as u64),
-                sent: Nanos(values.sent_ns as u64),
-                done: Nanos(values.done_ns as u64),
-            },
-        })
-    }
+/// The outcome of an I/O of this length, from its form in the file ([`Sample::signed_outcome`]).
+fn to_outcome(signed: i64, length: u32) -> Result<Outcome, &'static str> {
+    Ok(match signed {
+        bytes if bytes == i64::from(length) => Outcome::Done,
+        0.. => Outcome::Short(u32::try_from(signed).map_err(|_| wording::OUTCOME_TOO_LARGE)?),
+        _ => Outcome::Error(i32::try_from(-i128::from(signed)).map_err(|_| wording::ERRNO_IMPOSSIBLE)?),
+    })
 }
 
 /// Most rows in a group. Our files have fewer, and more might not fit into memory.
@@ -364,7 +315,9 @@ impl SampleReader {
         }
         let columns = catch_panic(|| Columns::read(&*group, count as usize))
             .map_err(|error| damaged_file(error.to_string()))?;
-        (0..count as usize).map(|row| columns.row(row).map_err(damaged_file)).collect()
+        (0..count as usize)
+            .map(|row| columns.row(row).map_err(|reason| damaged_file(reason.to_owned())))
+            .collect()
     }
 }
 
@@ -424,18 +377,20 @@ impl Columns {
         })
     }
 
-    fn row(&self, row: usize) -> Result<Row, String> {
-        Row::try_from(Values {
-            segment: self.segment[row],
-            stream: self.stream[row],
+    fn row(&self, row: usize) -> Result<Row, &'static str> {
+        let length = self.length[row] as u32;
+        let [due, sent, done] = self.times_ns.each_ref().map(|times| Nanos(times[row] as u64));
+        let sample = Sample {
+            stream: u16::try_from(self.stream[row]).map_err(|_| wording::STREAM_TOO_LARGE)?,
             op: self.op[row].ok_or(wording::OPERATION_UNKNOWN)?,
-            outcome: self.outcome[row],
-            offset: self.offset[row],
-            length: self.length[row],
-            due_ns: self.times_ns[0][row],
-            sent_ns: self.times_ns[1][row],
-            done_ns: self.times_ns[2][row],
-        })
+            outcome: to_outcome(self.outcome[row], length)?,
+            length,
+            offset: self.offset[row] as u64,
+            due,
+            sent,
+            done,
+        };
+        Ok(Row { segment: self.segment[row] as u32, sample })
     }
 }
 
@@ -461,8 +416,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn round_trip(row: Row) -> Row {
-        Values::from(&row).try_into().unwrap()
+    fn round_trip(sample: Sample) -> Outcome {
+        to_outcome(sample.signed_outcome(), sample.length).unwrap()
     }
 
     fn sample(outcome: Outcome) -> Sample {
@@ -473,34 +428,33 @@ mod tests {
     #[test]
     fn a_nonsensical_error_number_stays_an_error() {
         for errno in [0, -5, i32::MIN + 1] {
-            let row = round_trip(Row { segment: 0, sample: sample(Outcome::Error(errno)) });
-            assert!(matches!(row.sample.outcome, Outcome::Error(1..)));
+            assert!(matches!(round_trip(sample(Outcome::Error(errno))), Outcome::Error(1..)));
         }
-        assert_eq!(
-            round_trip(Row { segment: 0, sample: sample(Outcome::Done) }).sample,
-            sample(Outcome::Done)
-        );
+        assert_eq!(round_trip(sample(Outcome::Done)), Outcome::Done);
     }
 
     #[test]
     fn impossible_values_are_named() {
-        let values = |outcome, stream| Values {
-            outcome,
-            stream,
-            ..Values::from(&Row { segment: 0, sample: sample(Outcome::Done) })
+        let columns = |outcome, stream| Columns {
+            segment: vec![0],
+            stream: vec![stream],
+            op: vec![Some(Op::Flush)],
+            outcome: vec![outcome],
+            offset: vec![0],
+            length: vec![0],
+            times_ns: [0; 3].map(|time| vec![time]),
         };
-        assert!(Row::try_from(values(i64::MAX, 0)).is_err());
-        assert!(Row::try_from(values(i64::MIN, 0)).is_err());
-        assert!(Row::try_from(values(0, -1)).is_err());
+        assert!(columns(0, 0).row(0).is_ok());
+        assert!(columns(i64::MAX, 0).row(0).is_err());
+        assert!(columns(i64::MIN, 0).row(0).is_err());
+        assert!(columns(0, -1).row(0).is_err());
     }
 
     proptest! {
         #[test]
-        fn every_sample_reads_back(segment: u32, stream: u16, op in 0..4usize, kind in 0..3usize, part: u32, errno in 1..=i32::MAX, length in 1..=u32::MAX, times: [u64; 4]) {
+        fn every_outcome_reads_back(kind in 0..3usize, part: u32, errno in 1..=i32::MAX, length in 1..=u32::MAX) {
             let outcome = [Outcome::Done, Outcome::Short(part % length), Outcome::Error(errno)][kind];
-            let [offset, due, sent, done] = times;
-            let sample = Sample { stream, op: Op::ALL[op], outcome, length, offset, due: Nanos(due), sent: Nanos(sent), done: Nanos(done) };
-            prop_assert_eq!(round_trip(Row { segment, sample }), Row { segment, sample });
+            prop_assert_eq!(round_trip(Sample { length, ..sample(outcome) }), outcome);
         }
     }
 }

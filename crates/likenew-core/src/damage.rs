@@ -1,7 +1,9 @@
 //! Damage found by reading stamped sectors back: a drive's errors as data, in constant memory.
 
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
+use crate::is_default;
 use crate::stamp::{Label, SECTOR, Stamp};
 
 /// The result of checking the stamps of everything that a workload has read.
@@ -25,13 +27,15 @@ pub struct Damage {
     /// Damaged or unreadable bytes outside of `ranges`.
     pub unlisted_bytes: u64,
     /// Bytes that could not be read, and so were not checked.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub unreadable_bytes: u64,
 }
 
 /// How a sector differs from what was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[derive(strum::IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 pub enum DamageKind {
     /// The sector has no valid stamp: it is garbage, or bits flipped.
     Wrong,
@@ -55,30 +59,24 @@ pub struct DamagedRange {
     /// How these sectors are damaged.
     pub kind: DamageKind,
     /// Bits that differ from what was written; 0 where another whole sector is there.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub bits: u64,
     /// What the first of these sectors holds.
     pub content: SectorContent,
 }
 
 /// What a damaged sector holds.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SectorContent {
     /// The address it was written for, if it has a stamp.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address: Option<u64>,
     /// The key of the run that wrote it, if it has a stamp.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<u64>,
     /// The pass that wrote it, if it has a stamp.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pass: Option<u32>,
     /// Its first 16 bytes.
     pub bytes: [u8; 16],
-}
-
-fn is_zero(bits: &u64) -> bool {
-    *bits == 0
 }
 
 impl DamageKind {
@@ -87,13 +85,7 @@ impl DamageKind {
 
     /// `wrong`, `stale`, `wrapped`, `missing` or `unreadable`.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Wrong => "wrong",
-            Self::Stale => "stale",
-            Self::Wrapped => "wrapped",
-            Self::Missing => "missing",
-            Self::Unreadable => "unreadable",
-        }
+        self.into()
     }
 }
 

@@ -4,6 +4,7 @@ use crate::target::{Geometry, Target};
 use crate::target_error::TargetError;
 use std::io;
 
+use auto_impl::auto_impl;
 use serde::{Deserialize, Serialize};
 
 use crate::counters::{Counters, FlashCounters};
@@ -161,6 +162,7 @@ impl Identity {
 }
 
 /// Storage that is read and written in whole blocks, with a volatile cache that can be flushed.
+#[auto_impl(&mut)]
 pub trait BlockStore {
     /// Its size in bytes, a multiple of [`BlockStore::block`].
     fn bytes(&self) -> u64;
@@ -199,36 +201,6 @@ pub trait BlockStore {
     /// As for [`BlockStore::flush`].
     fn finish(&mut self) -> io::Result<()> {
         self.flush()
-    }
-}
-
-impl<G: BlockStore + ?Sized> BlockStore for &mut G {
-    fn bytes(&self) -> u64 {
-        (**self).bytes()
-    }
-
-    fn block(&self) -> u32 {
-        (**self).block()
-    }
-
-    fn read_at(&mut self, offset: u64, into: &mut [u8]) -> io::Result<()> {
-        (**self).read_at(offset, into)
-    }
-
-    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        (**self).write_at(offset, bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        (**self).flush()
-    }
-
-    fn lease_state(&mut self) -> LeaseState {
-        (**self).lease_state()
-    }
-
-    fn finish(&mut self) -> io::Result<()> {
-        (**self).finish()
     }
 }
 

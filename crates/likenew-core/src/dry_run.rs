@@ -109,9 +109,7 @@ impl DryRun {
             evidence.segments.extend(segments.into_iter().map(|segment| *segment));
             evidence.observations.extend(observations.into_iter().map(|observation| *observation));
         }
-        let planned_steps: Vec<Step> =
-            history(&evidence.segments[first..], &evidence.observations[first_observation..], first)
-                .collect();
+        let planned_steps: Vec<Step> = evidence.history().skip(before).map(PastStep::step).collect();
         let mut dry_run = Self {
             workloads: Vec::new(),
             probes: Vec::new(),
@@ -125,7 +123,7 @@ impl DryRun {
         for Observation { probe, .. } in evidence.observations.drain(first_observation..) {
             dry_run.bytes_written = dry_run.bytes_written.saturating_add(probe.bytes_written());
             dry_run.bytes_moved = dry_run.bytes_moved.saturating_add(probe.bytes_written());
-            dry_run.elapsed = Nanos(dry_run.elapsed.0.saturating_add(probe_elapsed(&probe).0));
+            dry_run.elapsed += probe_elapsed(&probe);
             dry_run.probes.push(probe);
         }
         for segment in evidence.segments.drain(first..) {
@@ -133,7 +131,7 @@ impl DryRun {
             if segment.workload.reaches_drive() {
                 dry_run.bytes_written = dry_run.bytes_written.saturating_add(segment.bytes(Op::Write));
             }
-            dry_run.elapsed = Nanos(dry_run.elapsed.0.saturating_add(segment.elapsed().0));
+            dry_run.elapsed += segment.elapsed();
             dry_run.workloads.push(segment.workload);
         }
         Ok(dry_run)
@@ -187,27 +185,9 @@ impl Assume for Assumptions<'_> {
     }
 }
 
-/// Workloads and probes in order; `before` workloads ran before the first of them.
-fn history<'a>(
-    segments: &'a [Segment],
-    observations: &'a [Observation],
-    before: usize,
-) -> impl Iterator<Item = Step> + 'a {
-    let mut observations = observations.iter().peekable();
-    (0..=segments.len()).flat_map(move |index| {
-        let mut steps = Vec::new();
-        while let Some(observation) = observations.next_if(|observation| observation.after <= before + index)
-        {
-            steps.push(Step::Probe(observation.probe.clone()));
-        }
-        steps.extend(segments.get(index).map(|segment| Step::Run(segment.workload.clone())));
-        steps
-    })
-}
-
 /// Time that a probe takes on the assumed drive.
 pub fn probe_elapsed(probe: &Probe) -> Nanos {
-    Nanos(probe.waits().0.saturating_add((probe.bytes_written() as f64 / BYTES_PER_S * 1e9) as u64))
+    probe.waits() + Nanos((probe.bytes_written() as f64 / BYTES_PER_S * 1e9) as u64)
 }
 
 /// How long a workload takes on the assumed drive.
@@ -337,7 +317,7 @@ fn assumed_segment(workload: &Workload, started_at: Nanos, rotates: bool, times_
     } else {
         Nanos((ios * cost.each_ns) as u64)
     };
-    (segment.started_at, segment.ended_at) = (started_at, Nanos(started_at.0.saturating_add(elapsed.0)));
+    (segment.started_at, segment.ended_at) = (started_at, started_at + elapsed);
     for (index, (stream, of_stream)) in parts().enumerate() {
         for (op, share) in stream.op.shares() {
             let mut tally = Tally::new(index as u16, op);
@@ -355,7 +335,7 @@ fn assumed_replay(workload: &Workload, replay_spec: &ReplaySpec, started_at: Nan
     let TraceTotals { ios, read_bytes, written_bytes, trims, .. } = replay_spec.expected;
     let elapsed = recording_elapsed(replay_spec);
     let elapsed = workload.until.elapsed.map_or(elapsed, |bound| elapsed.min(bound));
-    (segment.started_at, segment.ended_at) = (started_at, Nanos(started_at.0.saturating_add(elapsed.0)));
+    (segment.started_at, segment.ended_at) = (started_at, started_at + elapsed);
     // The operations of its I/Os are unknown: only the bytes matter.
     let tally = |op, ios, bytes| Tally { ios, bytes, ..Tally::new(0, op) };
     segment

@@ -18,8 +18,10 @@ pub use fact::Fact;
 pub use file_system::{FileSystem, Layer, LayerKind, Trimming, UNMAP_RULES};
 pub use rows::FactRow;
 use serde::{Deserialize, Serialize};
+use serde_with::{apply, skip_serializing_none};
 
 /// Everything that is known of a target.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Facts {
@@ -28,15 +30,12 @@ pub struct Facts {
     /// From the folder down to the medium. The members of an array follow it, one after the other.
     pub stack: Vec<Layer>,
     /// The file system of the folder or file; absent for a block device.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub file_system: Option<FileSystem>,
     /// The drives at the bottom of the stack: several below an array.
     pub drives: Vec<Drive>,
     /// A sample of the files in the folder, or the file itself; absent for a block device.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub files: Option<Files>,
     /// What the facts were read from, if they are of another machine.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub reported: Option<Reported>,
 }
 
@@ -119,68 +118,52 @@ impl Facts {
 }
 
 /// Properties of the machine that limit which facts can be known and how a drive can be judged.
+#[apply(Fact => #[serde(skip_serializing_if = "Fact::is_not_queried")])]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Machine {
     /// Release of the kernel.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub kernel: Fact<String>,
     /// Whether the facts were collected as root.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub root: Fact<bool>,
     /// The kind of container, which sees only part of its host; none outside of a container.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub container: Fact<Option<String>>,
     /// The kind of virtual machine, as its firmware reports; none on a real machine.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub virtual_machine: Fact<Option<String>>,
     /// Maker and model of the computer or board.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub board: Fact<String>,
     /// Memory, part of which can cache files that were read.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub memory_bytes: Fact<u64>,
 }
 
 /// A sample of files.
+#[apply(Fact => #[serde(skip_serializing_if = "Fact::is_not_queried")])]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Files {
     /// Files in the sample.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub files: Fact<u64>,
     /// Their bytes.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub bytes: Fact<u64>,
     /// Those of their bytes that lie in holes, which are read without the drive.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub hole_bytes: Fact<u64>,
     /// Whether there are more files than were examined.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub is_part: Fact<bool>,
     /// Files whose extents were queried.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub files_mapped: Fact<u64>,
     /// Extents beyond the first of each file, per MiB: what defragmentation can join.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub extents_per_mib: Fact<f64>,
     /// Extents of the most fragmented file.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub extents_max: Fact<u64>,
     /// Time since the content last changed (mtime): 10th percentile.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub content_age_s_p10: Fact<u64>,
     /// Time since the content last changed: median.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub content_age_s_p50: Fact<u64>,
     /// Time since the content last changed: 90th percentile.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub content_age_s_p90: Fact<u64>,
     /// Time since the file last changed in any way (ctime, which no program can set back): median.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub inode_age_s_p50: Fact<u64>,
     /// Time since the file last changed in any way: 90th percentile.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub inode_age_s_p90: Fact<u64>,
 }
 

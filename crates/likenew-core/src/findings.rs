@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 use serde::{Deserialize, Deserializer, Serialize};
+use serde_with::skip_serializing_none;
 
+use crate::is_default;
 use crate::stat::Stat;
 use crate::units::Nanos;
 
@@ -58,12 +60,6 @@ pub enum Scale {
     Log,
 }
 
-impl Scale {
-    fn is_linear(&self) -> bool {
-        *self == Self::Linear
-    }
-}
-
 /// What one axis shows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Axis {
@@ -72,7 +68,7 @@ pub struct Axis {
     /// `bytes`, `bytes/s`, `ns`, `1/s`, or empty for plain counts and categories.
     pub unit: String,
     /// The scale that the procedure wants. A logarithmic axis with a number that is not above 0 is drawn linear.
-    #[serde(default, skip_serializing_if = "Scale::is_linear")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub scale: Scale,
     /// Its ends in its unit, where they are not those of its values.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -252,6 +248,8 @@ impl Findings {
 /// What an answer means to the owner of the drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[derive(strum::IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 pub enum Standing {
     /// Good.
     Good,
@@ -261,6 +259,13 @@ pub enum Standing {
     Unknown,
     /// A measurement or property, neither good nor bad.
     Info,
+}
+
+impl Standing {
+    /// `good`, `problem`, `unknown` or `info`.
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
 }
 
 /// A number, and how far off it may be, as an interval.
@@ -300,23 +305,20 @@ pub enum Loss {
 }
 
 /// Something the owner can do.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[skip_serializing_none]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Action {
     /// Stable name, such as `recondition_overwrite`.
     pub id: String,
     /// What it does or finds out, as an imperative without a full stop.
     pub why: String,
     /// The command, as it can be pasted into a shell; none where no command does it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
     /// The command that undoes it, if there is one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undo: Option<String>,
     /// How long it takes, in seconds, where that can be estimated.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_s: Option<f64>,
     /// Bytes that it writes to the drive, where that can be estimated.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes_written: Option<u64>,
     /// What it destroys for good.
     #[serde(default)]
@@ -326,15 +328,7 @@ pub struct Action {
 impl Action {
     /// An action that loses nothing, with neither command nor cost yet.
     pub fn new(id: impl Into<String>, why: impl Into<String>) -> Self {
-        Self {
-            id: id.into(),
-            why: why.into(),
-            command: None,
-            undo: None,
-            time_s: None,
-            bytes_written: None,
-            loses: Loss::Nothing,
-        }
+        Self { id: id.into(), why: why.into(), ..Self::default() }
     }
 
     /// Adds the command, as it can be pasted into a shell.
@@ -487,6 +481,7 @@ pub enum Lead {
 }
 
 /// What the first screen shows.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Overview {
@@ -496,10 +491,8 @@ pub struct Overview {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub answers: Vec<String>,
     /// The table that answers the question.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub table: Option<OverviewTable>,
     /// The series that is drawn if it fits on the screen.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub series: Option<String>,
 }
 

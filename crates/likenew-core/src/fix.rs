@@ -2,10 +2,12 @@
 
 use crate::facts::Fact;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
+use strum::{EnumCount, VariantArray};
 
 use crate::counters::DiscardCounters;
 use crate::units::Nanos;
-use crate::wording;
+use crate::{is_default, wording};
 
 /// Least speedup of reads in a trial for which the rest of the data is rewritten, too. Chosen: less is not
 /// worth the wear.
@@ -106,6 +108,7 @@ pub struct AddressRange {
 }
 
 /// The result of a fix.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FixReport {
     /// Bytes that were trimmed or rewritten.
@@ -118,7 +121,7 @@ pub struct FixReport {
     /// How long it took.
     pub elapsed: Nanos,
     /// Part of that time in which the fix paused, because other programs used the drive.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub paused: Nanos,
     /// Write speeds in address order, where everything was rewritten; empty otherwise.
     #[serde(default, skip_serializing_if = "WriteSpeeds::is_empty")]
@@ -128,13 +131,11 @@ pub struct FixReport {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub discard_counters: Vec<DiscardCounters>,
     /// What samples hold afterward, where everything was to be erased.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_back: Option<ReadBackCounts>,
     /// How it ended.
-    #[serde(default, skip_serializing_if = "FixEnd::is_complete")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub end: FixEnd,
     /// Where the files that are still to be rewritten begin, in bytes of the drive, if the fix was stopped before them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stopped_at: Option<u64>,
 }
 
@@ -147,10 +148,6 @@ impl FixReport {
             None => self.skips.push(SkippedRange { bytes, reason }),
         }
     }
-}
-
-fn is_zero(span: &Nanos) -> bool {
-    *span == Nanos::ZERO
 }
 
 /// Bytes that were written one after the other, and how long their writing alone took.
@@ -228,12 +225,6 @@ pub enum FixEnd {
     Failed,
 }
 
-impl FixEnd {
-    fn is_complete(&self) -> bool {
-        *self == Self::Complete
-    }
-}
-
 /// What 4 KiB blocks spread over a drive hold afterward, including its first and its last block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReadBackCounts {
@@ -261,6 +252,7 @@ pub struct SkippedRange {
 /// Something that is done to a drive, or advised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[derive(EnumCount, VariantArray)]
 pub enum ActionKind {
     /// TRIM of free space in mounted file systems.
     Fstrim,
@@ -288,19 +280,7 @@ pub enum ActionKind {
 
 impl ActionKind {
     /// All of them, the gentlest first.
-    pub const ALL: [Self; 11] = [
-        Self::Fstrim,
-        Self::DiscardFree,
-        Self::Refresh,
-        Self::OverwriteFree,
-        Self::Rewrite,
-        Self::Discard,
-        Self::Overwrite,
-        Self::NvmeFormat,
-        Self::NvmeSanitize,
-        Self::AtaSecureErase,
-        Self::AtaSanitize,
-    ];
+    pub const ALL: [Self; Self::COUNT] = *Self::VARIANTS.first_chunk().expect("there are that many");
 
     /// Whether the drive itself erases. Such a command cannot be stopped, and its failure may cost the drive.
     pub fn is_drive_command(self) -> bool {

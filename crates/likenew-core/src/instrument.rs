@@ -1,10 +1,12 @@
 //! The program's own limits, measured before it measures anything else.
 
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use crate::target::Clock;
 
 /// The program's own limits. On a virtual clock the program adds no time, so nothing is measured.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Instrument {
     /// Version of likenew.
@@ -15,10 +17,8 @@ pub struct Instrument {
     pub engine: String,
     /// Operating system and kernel release: `Debian GNU/Linux 13, Linux 6.12.9`; absent on a virtual clock,
     /// and where another program measured.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub system: Option<String>,
     /// Measured limits of this machine; absent on a virtual clock.
-    #[serde(skip_serializing_if = "Option::is_none", default)]
     pub calibration: Option<Calibration>,
 }
 

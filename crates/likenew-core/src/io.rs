@@ -23,6 +23,8 @@ impl Slot {
 /// What an I/O does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[derive(strum::Display, strum::EnumString, strum::IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 pub enum Op {
     /// Read the range.
     Read,
@@ -45,13 +47,7 @@ impl Op {
 
     /// `read`, `write`, `trim` or `flush`.
     pub fn name(self) -> &'static str {
-        ["read", "write", "trim", "flush"][self.index()]
-    }
-}
-
-impl fmt::Display for Op {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
+        self.into()
     }
 }
 

@@ -39,3 +39,8 @@ pub mod units;
 pub mod validation;
 mod wording;
 pub mod workload;
+
+/// Whether a field has the value that it gets when it is missing, so that it need not be written.
+pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}

@@ -4,10 +4,9 @@
 //! so that it can be judged again without the drive. "Unknown" is an answer with a reason; only a target that
 //! is gone is a `TargetError`.
 
-use crate::counters::DiscardCounters;
 use serde::{Deserialize, Serialize};
 
-use crate::counters::FlashCounters;
+use crate::counters::{DiscardCounters, FlashCounters};
 use crate::facts::Facts;
 use crate::fix::{Feasibility, Fix, FixReport};
 use crate::units::Nanos;

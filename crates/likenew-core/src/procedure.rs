@@ -1,6 +1,7 @@
 //! The contract of a procedure: its plan, the next step to run, and what the evidence says.
 
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use crate::drive::Identity;
 use crate::findings::Findings;
@@ -77,6 +78,16 @@ pub enum PastStep<'a> {
     Segment(&'a Segment),
     /// A probe was run.
     Observation(&'a Observation),
+}
+
+impl PastStep<'_> {
+    /// The step that had this result.
+    pub fn step(self) -> Step {
+        match self {
+            Self::Segment(segment) => Step::Run(segment.workload.clone()),
+            Self::Observation(observation) => Step::Probe(observation.probe.clone()),
+        }
+    }
 }
 
 impl Evidence {
@@ -392,6 +403,7 @@ pub trait Procedure {
 }
 
 /// What was asked, completely: the same plan and seed on the same drive is the same run.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
@@ -401,10 +413,8 @@ pub struct Plan {
     /// The name of a procedure, as typed on the command line.
     pub procedure: String,
     /// The drive, as typed on the command line; a plan may leave it out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
     /// The file of the simulated drive that the target names, if a program made that drive and no folder has its file.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drive: Option<String>,
     /// The seed of all randomness.
     #[serde(default)]

@@ -1,20 +1,22 @@
 //! What the samples of one workload are reduced to: a segment, in constant memory.
 
-use crate::io::Sample;
 use std::ops::ControlFlow;
 
+use auto_impl::auto_impl;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use crate::busy;
 use crate::counters::{Counters, FlashCounters};
 use crate::damage::Damage;
-use crate::io::{Op, Outcome};
+use crate::io::{Op, Outcome, Sample};
 use crate::tally::{Latencies, Tally};
 use crate::target::Health;
 use crate::units::Nanos;
 use crate::workload::Workload;
 
 /// The record of one workload: enough to judge it again without the drive.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Segment {
     /// The workload.
@@ -44,7 +46,6 @@ pub struct Segment {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub samples: Vec<Sample>,
     /// The result of a replay, beside what the recording says about the same I/Os.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replay_record: Option<ReplayRecord>,
     /// Whether the run was interrupted before this workload and then resumed with a new clock.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -54,13 +55,10 @@ pub struct Segment {
     /// The drive's state after the last I/O.
     pub health_after: Health,
     /// A simulated drive's flash counters after it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accounting: Option<FlashCounters>,
     /// What the kernel counted at the device meanwhile, including I/O of other programs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_counters: Option<Counters>,
     /// The check of stamped sectors that were read; absent if there was nothing to check.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub damage: Option<Damage>,
 }
 
@@ -342,6 +340,7 @@ impl Stop {
 /// Takes the samples of one lane batch by batch, in order of completion.
 ///
 /// The loop pushes the samples, so a recorder never sets the pace: it can only ask to stop.
+#[auto_impl(Box)]
 pub trait Recorder {
     /// The workload starts at this time on the drive's clock.
     fn begin(&mut self, _workload: &Workload, _at: Nanos) {}
@@ -397,28 +396,6 @@ impl<A: Recorder, B: Recorder> Recorder for (A, B) {
     fn end(&mut self, at: Nanos) {
         self.0.end(at);
         self.1.end(at);
-    }
-}
-
-impl<R: Recorder + ?Sized> Recorder for Box<R> {
-    fn begin(&mut self, workload: &Workload, at: Nanos) {
-        (**self).begin(workload, at);
-    }
-
-    fn record(&mut self, samples: &[Sample]) -> ControlFlow<Stop> {
-        (**self).record(samples)
-    }
-
-    fn idle(&mut self, now: Nanos) -> ControlFlow<Stop> {
-        (**self).idle(now)
-    }
-
-    fn busy(&mut self, busy: Nanos) {
-        (**self).busy(busy);
-    }
-
-    fn end(&mut self, at: Nanos) {
-        (**self).end(at);
     }
 }
 

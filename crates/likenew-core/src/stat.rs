@@ -5,11 +5,13 @@
 //! device that restarted.
 
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use crate::io::Op;
 use crate::units::Nanos;
 
 /// Counts of one device since it appeared, or between two readings.
+#[skip_serializing_none]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stat {
     /// Reads that have ended.
@@ -17,10 +19,8 @@ pub struct Stat {
     /// Writes that have ended.
     pub write: OpStat,
     /// Discards (TRIM) that have ended; none from kernels before 4.18.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub discard: Option<OpStat>,
     /// Flushes that have ended; none from kernels before 5.5. They move no sectors and are never merged.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flush: Option<OpStat>,
     /// I/Os in flight now: the one field that is not a counter.
     pub in_flight: u64,

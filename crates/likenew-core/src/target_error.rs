@@ -2,12 +2,10 @@
 //! them. A refused I/O is no such error but a result, an `Outcome`.
 
 use crate::io::Op;
-use crate::units::amount;
+use crate::units::{Nanos, amount};
 use crate::wording;
 use std::path::PathBuf;
 use std::{fmt, io};
-
-use crate::units::Nanos;
 
 /// Why a target could not be opened or went away.
 #[derive(Debug, thiserror::Error)]

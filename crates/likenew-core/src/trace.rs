@@ -1,9 +1,7 @@
 //! Traces: the I/Os of programs in the order in which they left, and how they are replayed.
 
-use std::fmt;
-use std::str::FromStr;
-
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use crate::io::{DataClass, Op};
 use crate::region::Region;
@@ -61,16 +59,15 @@ pub trait TraceSink {
 ///
 /// The recording is a separate file, which the caller opens. Its digest is kept here, so that another file is
 /// noticed.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReplaySpec {
     /// Its file, as the user names it.
     pub trace: String,
     /// Its format, where the file does not show it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<String>,
     /// Which of its volumes, if it holds several.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub volume: Option<String>,
     /// Digest of the file's bytes.
     pub digest: String,
@@ -102,6 +99,21 @@ pub struct ReplaySpec {
 }
 
 impl ReplaySpec {
+    /// Most applications that are distinguished, because each takes memory for its latencies.
+    pub const APPLICATIONS_MAX: usize = 32;
+    /// Longest piece into which I/Os are split, in bytes.
+    pub const LENGTH_MAX: u64 = 16 << 20;
+
+    /// How many streams its samples have.
+    pub fn streams(&self) -> usize {
+        1 + self.applications.len()
+    }
+
+    /// Whether it changes what the target holds.
+    pub fn writes(&self) -> bool {
+        self.timing == ReplayTiming::Prepare || !self.reads_only
+    }
+
     /// Bytes of a part of the prepared addresses, which is written as a whole. One bit tracks each part, 16 MiB in all.
     pub fn prepared_part(bytes: u64, block: u32) -> u64 {
         const PARTS_MAX: u64 = 1 << 27;
@@ -179,7 +191,8 @@ impl ReplayTiming {
 
 /// How addresses of the recorded drive become addresses of the target's region. Adjacent addresses always
 /// stay adjacent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, strum::Display, strum::EnumString)]
+#[strum(serialize_all = "lowercase", parse_err_ty = String, parse_err_fn = wording::not_a_fit)]
 pub enum Fit {
     /// Unchanged; addresses beyond the end of the region wrap around to its start.
     #[default]
@@ -194,45 +207,7 @@ impl Fit {
     pub const ZONE: u64 = 64 << 20;
 }
 
-impl fmt::Display for Fit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Modulo => "modulo",
-            Self::Scale => "scale",
-        })
-    }
-}
-
-impl FromStr for Fit {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "modulo" => Ok(Self::Modulo),
-            "scale" => Ok(Self::Scale),
-            other => Err(wording::not_a_fit(other)),
-        }
-    }
-}
-
 serde_as_text!(Fit);
-
-impl ReplaySpec {
-    /// Most applications that are distinguished, because each takes memory for its latencies.
-    pub const APPLICATIONS_MAX: usize = 32;
-    /// Longest piece into which I/Os are split, in bytes.
-    pub const LENGTH_MAX: u64 = 16 << 20;
-
-    /// How many streams its samples have.
-    pub fn streams(&self) -> usize {
-        1 + self.applications.len()
-    }
-
-    /// Whether it changes what the target holds.
-    pub fn writes(&self) -> bool {
-        self.timing == ReplayTiming::Prepare || !self.reads_only
-    }
-}
 
 #[cfg(test)]
 mod tests {

@@ -4,8 +4,6 @@
 //! Numbers near the limits of their types, or times out of order, would break that in a hundred places. So
 //! evidence is checked once, where it is read.
 
-mod wording;
-
 use crate::counters::{Counters, FlashCounters};
 use crate::drive::Identity;
 use crate::io::Sample;
@@ -14,6 +12,7 @@ use crate::procedure::Evidence;
 use crate::segment::{Segment, Windows};
 use crate::target::Geometry;
 use crate::units::Nanos;
+use crate::wording;
 
 /// Latest time that a drive's clock reads: 2⁶¹ ns, 73 years. Chosen: twice that still fits into 64 bits with a sign.
 const TIME_MAX: Nanos = Nanos(1 << 61);

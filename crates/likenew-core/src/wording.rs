@@ -5,7 +5,7 @@
 use std::fmt::Display;
 
 use crate::quantity::{Offset, Size};
-use crate::units::{Nanos, Number};
+use crate::units::{Nanos, Number, amount};
 
 // What was typed where something else was expected
 
@@ -139,3 +139,48 @@ pub(crate) const FORMAT: &str = "format by the drive";
 pub(crate) fn disk_of_volume(volume: &str, device_type: &str) -> String {
     format!("{volume} (disk {device_type})")
 }
+
+// Why a number in evidence cannot have been measured
+
+crate::sentences! {
+    pub(crate) fn too_late(name: &str, at: Nanos) =
+        "{name} is {} ns, and no clock reads more than 70 years", at.0;
+    pub(crate) fn too_many(name: &str, count: u64, most: u64) =
+        "{name} is {count}, and can be at most {most}";
+    pub(crate) fn not_in_order(names: &str) = "{names} are not in the order of time";
+    pub(crate) fn impossible_block(bytes: u32, most: u32) =
+        "a block of {bytes} bytes is not between 1 byte and {}", amount(most.into());
+    pub(crate) fn impossible_boundary(bytes: u64) =
+        "a boundary of {bytes} bytes is not between 1 byte and 1 EiB";
+    pub(crate) fn unknown_stream(stream: u16, streams: usize) =
+        "a tally is of stream {stream}, and the workload has {streams}";
+}
+
+pub(crate) const NO_WIDTH: &str = "a window has no width";
+
+// What is counted or timed: the subjects of the sentences above
+
+pub(crate) const IO_OFFSET: &str = "the offset of an I/O";
+pub(crate) const IO_TIMES: &str = "due, sent and done of an I/O";
+pub(crate) const WINDOWS: &str = "the number of windows";
+pub(crate) const WINDOW_WIDTH: &str = "the width of a window";
+pub(crate) const WINDOW_END: &str = "the end of a window";
+pub(crate) const WINDOW_IOS: &str = "the I/Os of a window";
+pub(crate) const WINDOW_BYTES: &str = "the bytes of a window";
+pub(crate) const WINDOW_LATENCIES: &str = "the latencies of a window";
+pub(crate) const WINDOW_LATENCY_MAX: &str = "the longest latency of a window";
+pub(crate) const WINDOWS_IOS: &str = "the I/Os of all windows";
+pub(crate) const WINDOWS_BYTES: &str = "the bytes of all windows";
+pub(crate) const WINDOWS_LATENCIES: &str = "the latencies of all windows";
+pub(crate) const DEVICE_COUNTS: &str = "what a device counted";
+pub(crate) const DEVICE_COUNTS_ALL: &str = "what a device counted in all";
+pub(crate) const DEVICE_BUSY: &str = "busy of a device";
+pub(crate) const MACHINE_KERNEL: &str = "kernel of a machine";
+pub(crate) const SEGMENT_TIMES: &str = "began and ended";
+pub(crate) const TALLY_LATENCIES: &str = "the latencies of a tally";
+pub(crate) const TALLIES_LATENCIES: &str = "latency_ns_sum of all tallies";
+pub(crate) const PROBE_BYTES: &str = "the bytes that were written for it";
+pub(crate) const WORKLOADS_IOS: &str = "ios of all workloads";
+pub(crate) const WORKLOADS_BYTES: &str = "bytes of all workloads";
+pub(crate) const WORKLOADS_LATENCIES: &str = "latencies of all workloads";
+pub(crate) const WORKLOADS_TIME: &str = "the time of all workloads";

@@ -12,7 +12,7 @@ use crate::stamp::SECTOR;
 use crate::target::Geometry;
 use crate::trace::ReplaySpec;
 use crate::units::{Nanos, duration_text, exact_size, parse_size, size_text};
-use crate::{serde_as_text, wording};
+use crate::{is_default, serde_as_text, wording};
 
 /// Streams of I/O that run side by side until a bound is reached, or a recording. With neither, the drive rests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -29,14 +29,14 @@ pub struct Workload {
     #[serde(default)]
     pub seed: u64,
     /// How many of its first I/Os are kept one by one, in [`crate::segment::Segment::samples`].
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub samples: u32,
     /// First width of its windows over bytes, which doubles while there are too many windows
     /// ([`crate::segment::Windows`]); 1 GiB if not set.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "size_text::optional")]
     pub window: Option<u64>,
     /// Whether its I/Os go past the page cache, through it, or nowhere.
-    #[serde(default, skip_serializing_if = "Access::is_direct")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub access: Access,
     /// Whether it reads the owner's old files, as [`Probe::OldFiles`](crate::probe::Probe::OldFiles) has
     /// found them, at addresses of their own.
@@ -73,10 +73,10 @@ pub struct Stream {
     pub data: DataClass,
     /// After how many of its writes each copy flushes (fdatasync(2)); the flush is in flight alone. 0 for
     /// never.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub flush_every: u32,
     /// The same for fsync(2), which also makes all metadata of a file durable. Where both are due, fsync is done.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub fsync_every: u32,
     /// What each write makes durable by its end, as with `O_DSYNC` or `O_SYNC`; nothing if not set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -158,10 +158,6 @@ impl Arrival {
 
 fn default_one() -> u32 {
     1
-}
-
-fn is_zero(samples: &u32) -> bool {
-    *samples == 0
 }
 
 fn random() -> DataClass {
@@ -347,47 +343,27 @@ impl Workload {
             return Err(WorkloadError::Endless);
         }
         self.check_amounts()?;
-        if self.lanes == 0 || self.streams.len() > usize::from(u16::MAX) {
-            return Err(WorkloadError::LanesOrStreams);
-        }
-        if self.is_rest() && (self.flush || !self.access.is_direct()) {
-            return Err(WorkloadError::RestWithIos);
-        }
-        if self.samples > SAMPLES_MAX {
-            return Err(WorkloadError::TooManySamples { samples: self.samples, most: SAMPLES_MAX });
-        }
-        if self.window == Some(0) {
-            return Err(WorkloadError::EmptyWindow);
-        }
+        WorkloadError::LanesOrStreams.when(self.lanes == 0 || self.streams.len() > usize::from(u16::MAX))?;
+        WorkloadError::RestWithIos.when(self.is_rest() && (self.flush || !self.access.is_direct()))?;
+        WorkloadError::TooManySamples { samples: self.samples, most: SAMPLES_MAX }
+            .when(self.samples > SAMPLES_MAX)?;
+        WorkloadError::EmptyWindow.when(self.window == Some(0))?;
         let depth = u64::from(self.lanes).saturating_mul(self.depth_of_all());
-        if depth > DEPTH_LIMIT {
-            return Err(WorkloadError::TooDeep { depth, most: DEPTH_LIMIT });
-        }
+        WorkloadError::TooDeep { depth, most: DEPTH_LIMIT }.when(depth > DEPTH_LIMIT)?;
         let mut turns = self.streams.iter().filter_map(|stream| stream.arrival.interleaving());
-        if let Some(first) = turns.next()
-            && turns.any(|other| other != first)
-        {
-            return Err(WorkloadError::UnequalPaces);
-        }
+        let is_unequal = turns.next().is_some_and(|first| turns.any(|other| other != first));
+        WorkloadError::UnequalPaces.when(is_unequal)?;
         self.streams.iter().try_for_each(Stream::check_alone)
     }
 
     /// Checks a replay: it runs alone on one lane, since one clock has to see when everything leaves and ends.
     fn check_recorded(&self) -> Result<(), WorkloadError> {
-        if self.lanes != 1 || !self.streams.is_empty() {
-            return Err(WorkloadError::RecordingWithStreams);
-        }
-        if self.depth() == 0 {
-            return Err(WorkloadError::RecordingWithoutDepth);
-        }
-        Ok(())
+        WorkloadError::RecordingWithStreams.when(self.lanes != 1 || !self.streams.is_empty())?;
+        WorkloadError::RecordingWithoutDepth.when(self.depth() == 0)
     }
 
     fn check_streams(&self, geometry: &Geometry) -> Result<(), WorkloadError> {
-        for stream in &self.streams {
-            stream.check(geometry, self.lanes)?;
-        }
-        Ok(())
+        self.streams.iter().try_for_each(|stream| stream.check(geometry, self.lanes))
     }
 }
 
@@ -408,9 +384,7 @@ impl Stream {
     }
 
     fn check_alone(&self) -> Result<(), WorkloadError> {
-        if self.arrival.depth() == 0 {
-            return Err(WorkloadError::NoDepth);
-        }
+        WorkloadError::NoDepth.when(self.arrival.depth() == 0)?;
         if let Some(per_second) = self.arrival.rate()
             && !(per_second > 0.0 && per_second <= 1e9)
         {
@@ -436,12 +410,8 @@ impl Stream {
     }
 
     fn check(&self, geometry: &Geometry, copies: u32) -> Result<(), WorkloadError> {
-        if self.op.writes() && !geometry.writable {
-            return Err(WorkloadError::ReadOnly(self.op));
-        }
-        if self.op == Mix::Only(crate::io::Op::Trim) && !geometry.trims {
-            return Err(WorkloadError::NoTrim);
-        }
+        WorkloadError::ReadOnly(self.op).when(self.op.writes() && !geometry.writable)?;
+        WorkloadError::NoTrim.when(self.op == Mix::Only(Op::Trim) && !geometry.trims)?;
         if let DataClass::Stamped(_) = self.data {
             self.check_stamps(geometry)?;
         }
@@ -449,23 +419,18 @@ impl Stream {
         let (region, block) = (range.end - range.start, geometry.block);
         self.check_grain(geometry)?;
         for &(bytes, _) in self.size.choices() {
-            if !bytes.is_multiple_of(block) {
-                return Err(WorkloadError::NotInBlocks { bytes, block });
-            }
+            WorkloadError::NotInBlocks { bytes, block }.when(!bytes.is_multiple_of(block))?;
             if let Some(boundary) = geometry.boundary
                 && !boundary.is_multiple_of(u64::from(bytes))
             {
                 return Err(WorkloadError::AcrossFiles { bytes, boundary });
             }
-            if region / u64::from(copies) < u64::from(bytes) {
-                return Err(WorkloadError::RegionTooSmall { region, bytes });
-            }
+            WorkloadError::RegionTooSmall { region, bytes }
+                .when(region / u64::from(copies) < u64::from(bytes))?;
         }
         Ok(())
     }
-}
 
-impl Stream {
     /// The addresses that it may use, in bytes.
     fn range(&self, geometry: &Geometry) -> Result<Range<u64>, WorkloadError> {
         self.pattern.region().resolve(geometry.capacity, geometry.block).map_err(WorkloadError::Region)
@@ -475,9 +440,8 @@ impl Stream {
     fn check_grain(&self, geometry: &Geometry) -> Result<(), WorkloadError> {
         let Some(grain) = self.pattern.grain() else { return Ok(()) };
         let block = geometry.block;
-        if grain == 0 || !grain.is_multiple_of(block.into()) {
-            return Err(WorkloadError::PlacesNotInBlocks { grain, block });
-        }
+        WorkloadError::PlacesNotInBlocks { grain, block }
+            .when(grain == 0 || !grain.is_multiple_of(block.into()))?;
         let region = self.range(geometry)?;
         match geometry.boundary {
             Some(boundary) if region.start / boundary != (region.end - 1) / boundary => {
@@ -488,13 +452,9 @@ impl Stream {
     }
 
     fn check_stamps(&self, geometry: &Geometry) -> Result<(), WorkloadError> {
-        if !geometry.keeps_stamps() {
-            return Err(WorkloadError::StampsNotKept);
-        }
-        if !geometry.block.is_multiple_of(SECTOR as u32) {
-            return Err(WorkloadError::StampsNotInBlocks { sector: SECTOR, block: geometry.block });
-        }
-        Ok(())
+        WorkloadError::StampsNotKept.when(!geometry.keeps_stamps())?;
+        let block = geometry.block;
+        WorkloadError::StampsNotInBlocks { sector: SECTOR, block }.when(!block.is_multiple_of(SECTOR as u32))
     }
 }
 
@@ -512,18 +472,9 @@ pub enum Access {
 }
 
 impl Access {
-    /// Whether it is the default, which plans leave out.
+    /// Whether it is the default.
     pub fn is_direct(&self) -> bool {
         *self == Self::Direct
-    }
-
-    /// `direct`, `buffered` or `null`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Direct => "direct",
-            Self::Buffered => "buffered",
-            Self::Null => "null",
-        }
     }
 }
 
@@ -651,17 +602,14 @@ impl FromStr for Mix {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "read" => Ok(Self::Only(Op::Read)),
-            "write" => Ok(Self::Only(Op::Write)),
-            "trim" => Ok(Self::Only(Op::Trim)),
-            "flush" => Ok(Self::Only(Op::Flush)),
-            _ => match text.strip_prefix("mix:").and_then(|percent| percent.parse().ok()) {
-                Some(0) => Ok(Self::Only(Op::Write)),
-                Some(100) => Ok(Self::Only(Op::Read)),
-                Some(percent @ 1..=99) => Ok(Self::Reads(percent)),
-                _ => Err(wording::not_an_operation(text)),
-            },
+        if let Ok(op) = text.parse() {
+            return Ok(Self::Only(op));
+        }
+        match text.strip_prefix("mix:").and_then(|percent| percent.parse().ok()) {
+            Some(0) => Ok(Self::Only(Op::Write)),
+            Some(100) => Ok(Self::Only(Op::Read)),
+            Some(percent @ 1..=99) => Ok(Self::Reads(percent)),
+            _ => Err(wording::not_an_operation(text)),
         }
     }
 }
@@ -878,37 +826,34 @@ pub(crate) enum WorkloadError {
     TooManyApplications { count: usize, most: usize },
 }
 
+impl WorkloadError {
+    /// This error, if it is one.
+    fn when(self, is_wrong: bool) -> Result<(), Self> {
+        if is_wrong { Err(self) } else { Ok(()) }
+    }
+}
+
 impl ReplaySpec {
     /// Checks that it can run on a drive of this geometry.
     ///
     /// # Errors
     /// What does not fit.
     pub(crate) fn check(&self, geometry: &Geometry) -> Result<(), WorkloadError> {
-        if self.writes() && !geometry.writable {
-            return Err(WorkloadError::RecordingWrites);
-        }
+        WorkloadError::RecordingWrites.when(self.writes() && !geometry.writable)?;
         let range = self.region.resolve(geometry.capacity, geometry.block).map_err(WorkloadError::Region)?;
         let (length, block) = (self.length_max, u64::from(geometry.block));
-        if !(block..=Self::LENGTH_MAX).contains(&length) || !length.is_multiple_of(block) {
-            return Err(WorkloadError::RecordingLength { length, block });
-        }
+        WorkloadError::RecordingLength { length, block }
+            .when(!(block..=Self::LENGTH_MAX).contains(&length) || !length.is_multiple_of(block))?;
         let region = range.end - range.start;
-        if region < length {
-            return Err(WorkloadError::RecordingRegion { region, length });
-        }
+        WorkloadError::RecordingRegion { region, length }.when(region < length)?;
         if let Some(clock) = self.timing.clock()
             && !(clock.speed >= 1e-3 && clock.speed <= 1e6)
         {
             return Err(WorkloadError::RecordingSpeed(clock.speed));
         }
-        if matches!(self.data, DataClass::Stamped(_)) {
-            return Err(WorkloadError::RecordingStamped);
-        }
-        if self.applications.len() > Self::APPLICATIONS_MAX {
-            let (count, most) = (self.applications.len(), Self::APPLICATIONS_MAX);
-            return Err(WorkloadError::TooManyApplications { count, most });
-        }
-        Ok(())
+        WorkloadError::RecordingStamped.when(matches!(self.data, DataClass::Stamped(_)))?;
+        let (count, most) = (self.applications.len(), Self::APPLICATIONS_MAX);
+        WorkloadError::TooManyApplications { count, most }.when(count > most)
     }
 }
 

@@ -188,9 +188,9 @@ async fn connect(location: &Location, address: &str) -> sqlx::Result<AnyConnecti
 /// Migrates the tables. If several programs open a new history at once, one migrates and the others wait: for sqlx's
 /// lock on a server, for the transaction in SQLite.
 async fn migrate(location: &Location, connection: &mut AnyConnection) -> sqlx::Result<()> {
-    let dialect = Dialect::of(location);
-    let ours =
-        MIGRATIONS.into_iter().filter(|(version, ..)| dialect == Dialect::Postgres || *version != TYPES);
+    let ours = MIGRATIONS
+        .into_iter()
+        .filter(|(version, ..)| Dialect::of(location) == Dialect::Postgres || *version != TYPES);
     let migrations: Vec<Migration> = ours
         .map(|(version, name, sql)| {
             Migration::new(version, name.into(), MigrationType::Simple, SqlStr::from_static(sql), false)

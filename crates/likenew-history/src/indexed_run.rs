@@ -8,7 +8,7 @@ use std::path::Path;
 use jiff::Timestamp;
 use likenew_archive::{Archive, DriveSignature, Record};
 use likenew_core::facts::{Drive, Fact};
-use likenew_core::findings::{Findings, Row, Standing, standing};
+use likenew_core::findings::{Findings, Row, standing};
 use likenew_core::probe::{Observation, ProbeResult};
 use likenew_core::procedure::Plan;
 use likenew_core::segment::Segment;
@@ -59,7 +59,7 @@ pub struct Problem {
 }
 
 /// A measured value with its interval.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct MetricValue {
     /// The table of the findings that holds the value.
     pub source: String,
@@ -126,7 +126,7 @@ fn content(mut record: Record) -> Result<RunContent, String> {
         seed: plan.seed,
         standing: findings
             .filter(|findings| !findings.is_interrupted)
-            .map_or(UNFINISHED, |findings| name_of(standing(&findings.answers))),
+            .map_or(UNFINISHED, |findings| standing(&findings.answers).name()),
         summary: findings.map_or_else(String::new, |findings| findings.summary.clone()),
         drive,
         problems: findings.filter(|_| plan.procedure == "check").map(problems),
@@ -142,10 +142,8 @@ pub(crate) const HEALTH: &str = "health";
 
 /// Health values that a check's only drive reported at the end.
 fn health(plan: &Plan, observations: &[Observation]) -> Vec<MetricValue> {
-    let facts = observations.iter().rev().find_map(|observation| match &observation.result {
-        ProbeResult::Facts(facts) if plan.procedure == "check" => Some(facts),
-        _ => None,
-    });
+    let mut results = observations.iter().rev().map(|observation| &observation.result);
+    let facts = results.find_map(ProbeResult::facts).filter(|_| plan.procedure == "check");
     let Some([drive]) = facts.map(|facts| &facts.drives[..]) else { return Vec::new() };
     // The volume may be backed by another disk next time.
     if drive.is_volume() {
@@ -165,8 +163,7 @@ fn health(plan: &Plan, observations: &[Observation]) -> Vec<MetricValue> {
     .filter_map(|(name, unit, value)| {
         let value = value?;
         let (source, name, unit) = (HEALTH.to_owned(), name.to_owned(), unit.to_owned());
-        let (low, high, reference, origin, bytes) = (value, value, None, None, None);
-        Some(MetricValue { source, name, unit, value, low, high, reference, origin, bytes })
+        Some(MetricValue { source, name, unit, value, low: value, high: value, ..MetricValue::default() })
     })
     .collect()
 }
@@ -180,15 +177,6 @@ fn date(text: &str) -> Option<String> {
 fn problems(findings: &Findings) -> Vec<Problem> {
     let problem = |(name, sentence): (String, &str)| Problem { name, sentence: sentence.to_owned() };
     check::problems(&findings.answers).map(problem).collect()
-}
-
-fn name_of(standing: Standing) -> &'static str {
-    match standing {
-        Standing::Good => "good",
-        Standing::Problem => "problem",
-        Standing::Unknown => "unknown",
-        Standing::Info => "info",
-    }
 }
 
 /// Values with an interval, in the order of the tables.
@@ -240,18 +228,8 @@ fn interval_metrics(table: &str, row: &Row) -> Vec<MetricValue> {
         let name: Vec<String> = words.chain([key.clone()]).collect();
         let unit = row.get("unit").and_then(Value::as_str).unwrap_or_else(|| unit_of(key)).to_owned();
         let value = value.as_f64()?;
-        let (reference, origin, bytes) = (None, None, None);
-        Some(MetricValue {
-            source: table.to_owned(),
-            name: name.join(", "),
-            unit,
-            value,
-            low,
-            high,
-            reference,
-            origin,
-            bytes,
-        })
+        let (source, name) = (table.to_owned(), name.join(", "));
+        Some(MetricValue { source, name, unit, value, low, high, ..MetricValue::default() })
     });
     metrics.collect()
 }

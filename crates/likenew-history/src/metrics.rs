@@ -30,44 +30,26 @@ const PREFIX: &str = "likenew";
 const KEY_CHARS: usize = 12;
 
 /// A label's name and value.
-pub(crate) type Label = (&'static str, String);
+type Label = (&'static str, String);
 
 /// A gauge with all its samples.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Family {
+pub struct Family {
     /// Name without unit.
-    pub(crate) name: String,
-    pub(crate) unit: Option<&'static str>,
-    pub(crate) help: String,
-    /// Names of the labels.
-    pub(crate) labels: &'static [&'static str],
-    pub(crate) samples: Vec<(Vec<Label>, f64)>,
-}
-
-/// Name and meaning of a metric.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FamilyName {
-    /// Name with unit.
-    pub name: String,
-    /// Names of the labels.
-    pub labels: &'static [&'static str],
+    name: String,
+    unit: Option<&'static str>,
     /// Meaning, in a sentence.
     pub help: String,
+    /// Names of the labels.
+    pub labels: &'static [&'static str],
+    samples: Vec<(Vec<Label>, f64)>,
 }
 
-/// Names of all metrics, in the order of the text.
-pub fn family_names() -> Vec<FamilyName> {
-    families(&Fleet::default())
-        .into_iter()
-        .map(|family| FamilyName {
-            name: match family.unit {
-                Some(unit) => format!("{}_{unit}", family.name),
-                None => family.name,
-            },
-            labels: family.labels,
-            help: family.help,
-        })
-        .collect()
+impl Family {
+    /// Name with unit.
+    pub fn full_name(&self) -> String {
+        self.unit.map_or_else(|| self.name.clone(), |unit| format!("{}_{unit}", self.name))
+    }
 }
 
 /// Labels of every sample about a drive.
@@ -95,7 +77,7 @@ const METRICS: [(&str, &str, MetricNoun); 6] = [
 ];
 
 /// All metrics with their samples.
-pub(crate) fn families(fleet: &Fleet) -> Vec<Family> {
+pub fn families(fleet: &Fleet) -> Vec<Family> {
     let version = vec![("version", env!("CARGO_PKG_VERSION").to_owned())];
     let build = Family {
         samples: vec![(version, 1.0)],

@@ -228,12 +228,9 @@ impl History {
     pub fn damaged(&mut self) -> Result<Vec<DamagedRun>, HistoryError> {
         let query = "SELECT archive, name, error FROM run WHERE error IS NOT NULL ORDER BY archive, name";
         self.read(async |connection| {
-            let rows = sqlx::query(query).fetch_all(connection).await?;
-            rows.iter()
-                .map(|row| {
-                    Ok(DamagedRun { archive: row.try_get(0)?, name: row.try_get(1)?, error: row.try_get(2)? })
-                })
-                .collect()
+            let rows: Vec<(String, String, String)> = sqlx::query_as(query).fetch_all(connection).await?;
+            let run = |(archive, name, error)| DamagedRun { archive, name, error };
+            Ok(rows.into_iter().map(run).collect())
         })
     }
 
@@ -250,17 +247,15 @@ impl History {
              AND r.error IS NULL AND r.name > run.name) ORDER BY target, archive"
         );
         self.read(async |connection| {
-            let rows = sqlx::query(AssertSqlSafe(&*query)).fetch_all(connection).await?;
-            rows.iter()
-                .map(|row| {
-                    Ok(UnknownDrive {
-                        archive: row.try_get(0)?,
-                        target: row.try_get(1)?,
-                        last_check: row.try_get(2)?,
-                        last_check_at: row.try_get(3)?,
-                    })
-                })
-                .collect()
+            let rows: Vec<(String, String, String, String)> =
+                sqlx::query_as(AssertSqlSafe(&*query)).fetch_all(connection).await?;
+            let drive = |(archive, target, last_check, last_check_at)| UnknownDrive {
+                archive,
+                target,
+                last_check,
+                last_check_at,
+            };
+            Ok(rows.into_iter().map(drive).collect())
         })
     }
 
@@ -319,7 +314,7 @@ impl History {
         })
     }
 
-    fn read<T>(
+    pub(crate) fn read<T>(
         &mut self,
         query: impl AsyncFnMut(&mut AnyConnection) -> sqlx::Result<T>,
     ) -> Result<T, HistoryError> {

@@ -7,7 +7,7 @@ use likenew_archive::{DriveSignature, place_key};
 use serde_json::json;
 use sqlx::any::AnyArguments;
 use sqlx::query::Query;
-use sqlx::{Any, AnyConnection, AssertSqlSafe, Connection as _, Row as _};
+use sqlx::{Any, AnyConnection, AssertSqlSafe, Connection as _};
 
 use crate::database::{History, is_forbidden};
 use crate::dialect::Dialect;
@@ -48,8 +48,7 @@ impl History {
 
     fn write_changes(&mut self) -> Result<Update, HistoryError> {
         let folders = self.archive.folders()?;
-        let failed = HistoryError::query("read");
-        let known = self.known().map_err(failed)?;
+        let known = self.known()?;
         let stale: Vec<&PathBuf> = folders.iter().filter(|folder| is_stale(folder, &known)).collect();
         let mut update = Update::default();
         for batch in stale.chunks(BATCH) {
@@ -74,9 +73,7 @@ impl History {
     /// # Errors
     /// Those of [`History::update`].
     pub fn rebuild(&mut self) -> Result<Update, HistoryError> {
-        let failed = HistoryError::query("read");
-        let known = self.known().map_err(failed)?;
-        let names: Vec<String> = known.into_keys().collect();
+        let names: Vec<String> = self.known()?.into_keys().collect();
         for batch in names.chunks(BATCH) {
             self.write(&[], batch)?;
         }
@@ -84,9 +81,17 @@ impl History {
     }
 
     /// Fingerprints of indexed runs by name; `None` for damaged ones.
-    fn known(&mut self) -> sqlx::Result<BTreeMap<String, Option<String>>> {
+    fn known(&mut self) -> Result<BTreeMap<String, Option<String>>, HistoryError> {
         let name = self.name.clone();
-        self.attempt(async |connection| known(connection, &name).await)
+        self.read(async |connection| {
+            let query = "SELECT name, fingerprint, error FROM run WHERE archive = $1";
+            let rows: Vec<(String, String, Option<String>)> =
+                sqlx::query_as(query).bind(&name).fetch_all(connection).await?;
+            let run = |(name, fingerprint, error): (_, _, Option<_>)| {
+                (name, error.is_none().then_some(fingerprint))
+            };
+            Ok(rows.into_iter().map(run).collect())
+        })
     }
 
     /// Writes and removes runs in one transaction.
@@ -132,23 +137,6 @@ fn name_of(folder: &Path) -> String {
 /// Whether a run must be indexed again. Damaged runs always are, since a restored copy may have the same fingerprint.
 fn is_stale(folder: &Path, known: &BTreeMap<String, Option<String>>) -> bool {
     known.get(&name_of(folder)).is_none_or(|known| known.as_ref() != Some(&fingerprint(folder)))
-}
-
-/// Fingerprints of indexed runs by name; `None` for damaged ones.
-async fn known(
-    connection: &mut AnyConnection,
-    archive: &str,
-) -> sqlx::Result<BTreeMap<String, Option<String>>> {
-    let rows = sqlx::query("SELECT name, fingerprint, error FROM run WHERE archive = $1")
-        .bind(archive)
-        .fetch_all(connection)
-        .await?;
-    rows.iter()
-        .map(|row| {
-            let error: Option<String> = row.try_get(2)?;
-            Ok((row.try_get(0)?, error.is_none().then_some(row.try_get(1)?)))
-        })
-        .collect()
 }
 
 /// The place at which an indexed run's drive was seen.

@@ -56,65 +56,67 @@ pub enum Link {
     Cloud,
 }
 
+/// What is known of a link.
+struct LinkProperties {
+    words: &'static str,
+    mb_per_s: u32,
+    /// Generation and lanes.
+    pcie: Option<(u8, u8)>,
+}
+
 impl Link {
-    /// Its name as an owner knows it.
-    pub fn words(self) -> &'static str {
+    /// PATA and eMMC carry what their modes do (UDMA 6, HS400), SD what UHS-II does, the others their line rate with
+    /// 8b/10b or 128b/130b coding. A network has no such limit.
+    fn properties(self) -> LinkProperties {
+        let link = |words, mb_per_s| LinkProperties { words, mb_per_s, pcie: None };
+        let pcie = |generation, lanes, words, mb_per_s| LinkProperties {
+            pcie: Some((generation, lanes)),
+            ..link(words, mb_per_s)
+        };
         match self {
-            Self::Pata => "PATA",
-            Self::Sata1 => "SATA 1.5 Gb/s",
-            Self::Sata3g => "SATA 3 Gb/s",
-            Self::Sata6g => "SATA 6 Gb/s",
-            Self::Sas3g => "SAS 3 Gb/s",
-            Self::Sas6g => "SAS 6 Gb/s",
-            Self::Sas12g => "SAS 12 Gb/s",
-            Self::Pcie2x2 => "PCIe 2.0 ×2",
-            Self::Pcie2x4 => "PCIe 2.0 ×4",
-            Self::Pcie3x1 => "PCIe 3.0 ×1",
-            Self::Pcie3x2 => "PCIe 3.0 ×2",
-            Self::Pcie3x4 => "PCIe 3.0 ×4",
-            Self::Pcie3x8 => "PCIe 3.0 ×8",
-            Self::Pcie4x2 => "PCIe 4.0 ×2",
-            Self::Pcie4x4 => "PCIe 4.0 ×4",
-            Self::Pcie4x8 => "PCIe 4.0 ×8",
-            Self::Pcie5x2 => "PCIe 5.0 ×2",
-            Self::Pcie5x4 => "PCIe 5.0 ×4",
-            Self::Usb2 => "USB 2.0",
-            Self::Usb5g => "USB 5 Gb/s",
-            Self::Usb10g => "USB 10 Gb/s",
-            Self::Usb20g => "USB 20 Gb/s",
-            Self::Usb40g => "USB 40 Gb/s",
-            Self::Thunderbolt3 => "Thunderbolt 3",
-            Self::Emmc => "eMMC",
-            Self::Sd => "SD",
-            Self::Cloud => "network",
+            Self::Pata => link("PATA", 133),
+            Self::Sata1 => link("SATA 1.5 Gb/s", 150),
+            Self::Sata3g => link("SATA 3 Gb/s", 300),
+            Self::Sata6g => link("SATA 6 Gb/s", 600),
+            Self::Sas3g => link("SAS 3 Gb/s", 300),
+            Self::Sas6g => link("SAS 6 Gb/s", 600),
+            Self::Sas12g => link("SAS 12 Gb/s", 1_200),
+            Self::Pcie2x2 => pcie(2, 2, "PCIe 2.0 ×2", 1_000),
+            Self::Pcie2x4 => pcie(2, 4, "PCIe 2.0 ×4", 2_000),
+            Self::Pcie3x1 => pcie(3, 1, "PCIe 3.0 ×1", 985),
+            Self::Pcie3x2 => pcie(3, 2, "PCIe 3.0 ×2", 1_970),
+            Self::Pcie3x4 => pcie(3, 4, "PCIe 3.0 ×4", 3_940),
+            Self::Pcie3x8 => pcie(3, 8, "PCIe 3.0 ×8", 7_880),
+            Self::Pcie4x2 => pcie(4, 2, "PCIe 4.0 ×2", 3_940),
+            Self::Pcie4x4 => pcie(4, 4, "PCIe 4.0 ×4", 7_880),
+            Self::Pcie4x8 => pcie(4, 8, "PCIe 4.0 ×8", 15_750),
+            Self::Pcie5x2 => pcie(5, 2, "PCIe 5.0 ×2", 7_880),
+            Self::Pcie5x4 => pcie(5, 4, "PCIe 5.0 ×4", 15_750),
+            Self::Usb2 => link("USB 2.0", 60),
+            Self::Usb5g => link("USB 5 Gb/s", 500),
+            Self::Usb10g => link("USB 10 Gb/s", 1_212),
+            Self::Usb20g => link("USB 20 Gb/s", 2_424),
+            Self::Usb40g => link("USB 40 Gb/s", 4_850),
+            Self::Thunderbolt3 => link("Thunderbolt 3", 4_850),
+            Self::Emmc => link("eMMC", 400),
+            Self::Sd => link("SD", 312),
+            Self::Cloud => link("network", u32::MAX),
         }
     }
 
-    /// Most MB/s (10⁶) that it carries, after encoding: PATA and eMMC by their modes (UDMA 6, HS400), SD by UHS-II, the others
-    /// by their line rate with 8b/10b or 128b/130b coding. A network has no such limit.
+    /// Its name as an owner knows it.
+    pub fn words(self) -> &'static str {
+        self.properties().words
+    }
+
+    /// Most MB/s (10⁶) that it carries, after encoding.
     pub fn mb_per_s(self) -> u32 {
-        match self {
-            Self::Pata => 133,
-            Self::Sata1 => 150,
-            Self::Sata3g | Self::Sas3g => 300,
-            Self::Sata6g | Self::Sas6g => 600,
-            Self::Sas12g => 1_200,
-            Self::Pcie2x2 => 1_000,
-            Self::Pcie2x4 => 2_000,
-            Self::Pcie3x1 => 985,
-            Self::Pcie3x2 => 1_970,
-            Self::Pcie3x4 | Self::Pcie4x2 => 3_940,
-            Self::Pcie3x8 | Self::Pcie4x4 | Self::Pcie5x2 => 7_880,
-            Self::Pcie4x8 | Self::Pcie5x4 => 15_750,
-            Self::Usb2 => 60,
-            Self::Usb5g => 500,
-            Self::Usb10g => 1_212,
-            Self::Usb20g => 2_424,
-            Self::Usb40g | Self::Thunderbolt3 => 4_850,
-            Self::Emmc => 400,
-            Self::Sd => 312,
-            Self::Cloud => u32::MAX,
-        }
+        self.properties().mb_per_s
+    }
+
+    /// Generation and lanes of PCI Express.
+    pub fn pcie(self) -> Option<(u8, u8)> {
+        self.properties().pcie
     }
 
     /// Whether it leads out of the case.
@@ -124,35 +126,20 @@ impl Link {
             Self::Usb2 | Self::Usb5g | Self::Usb10g | Self::Usb20g | Self::Usb40g | Self::Thunderbolt3
         )
     }
-
-    /// Generation and lanes of PCI Express.
-    pub fn pcie(self) -> Option<(u8, u8)> {
-        Some(match self {
-            Self::Pcie2x2 => (2, 2),
-            Self::Pcie2x4 => (2, 4),
-            Self::Pcie3x1 => (3, 1),
-            Self::Pcie3x2 => (3, 2),
-            Self::Pcie3x4 => (3, 4),
-            Self::Pcie3x8 => (3, 8),
-            Self::Pcie4x2 => (4, 2),
-            Self::Pcie4x4 => (4, 4),
-            Self::Pcie4x8 => (4, 8),
-            Self::Pcie5x2 => (5, 2),
-            Self::Pcie5x4 => (5, 4),
-            _ => return None,
-        })
-    }
 }
 
 /// What data is stored on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[derive(strum::IntoStaticStr)]
+#[strum(serialize_all = "UPPERCASE")]
 #[allow(missing_docs, reason = "the field's names")]
 pub enum Medium {
     Slc,
     Mlc,
     Tlc,
     Qlc,
+    #[strum(serialize = "Optane")]
     Optane,
     Cmr,
     Smr,
@@ -161,15 +148,7 @@ pub enum Medium {
 impl Medium {
     /// Its name as on a data sheet.
     pub fn words(self) -> &'static str {
-        match self {
-            Self::Slc => "SLC",
-            Self::Mlc => "MLC",
-            Self::Tlc => "TLC",
-            Self::Qlc => "QLC",
-            Self::Optane => "Optane",
-            Self::Cmr => "CMR",
-            Self::Smr => "SMR",
-        }
+        self.into()
     }
 }
 

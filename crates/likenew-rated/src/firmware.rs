@@ -1,6 +1,6 @@
 //! Known faults of firmware, by the model and the version that a drive reports.
 
-use std::sync::OnceLock;
+use std::sync::LazyLock;
 
 use likenew_core::facts::Drive;
 use wildmatch::WildMatch;
@@ -15,18 +15,15 @@ struct Line {
 }
 
 /// Every fault, in the order of the file.
-fn lines() -> &'static [Line] {
-    static LINES: OnceLock<Vec<Line>> = OnceLock::new();
-    LINES.get_or_init(|| {
-        let matcher = |pattern: &str| WildMatch::new(&plain(pattern));
-        let line = |fault: &'static FirmwareFault| Line {
-            fault,
-            models: fault.models().map(matcher).collect(),
-            versions: fault.versions().map(matcher).collect(),
-        };
-        crate::book().faults.iter().map(line).collect()
-    })
-}
+static LINES: LazyLock<Vec<Line>> = LazyLock::new(|| {
+    let matcher = |pattern: &str| WildMatch::new(&plain(pattern));
+    let line = |fault: &'static FirmwareFault| Line {
+        fault,
+        models: fault.models().map(matcher).collect(),
+        versions: fault.versions().map(matcher).collect(),
+    };
+    crate::book().faults.iter().map(line).collect()
+});
 
 /// The known faults of this model and version of firmware: at most one that its owner meets under Linux, then
 /// at most one that Linux avoids. Empty if the version is not known.
@@ -37,7 +34,7 @@ pub fn firmware_faults(model: &str, firmware: Option<&str>) -> Vec<&'static Firm
         line.models.iter().any(|pattern| pattern.matches(&model))
             && line.versions.iter().any(|pattern| pattern.matches(&version))
     };
-    let mut faults: Vec<_> = lines().iter().filter(is_it).map(|line| line.fault).collect();
+    let mut faults: Vec<_> = LINES.iter().filter(is_it).map(|line| line.fault).collect();
     faults.sort_by_key(|fault| fault.linux_avoids);
     faults
 }

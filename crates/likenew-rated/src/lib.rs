@@ -9,7 +9,7 @@ mod firmware;
 mod reading;
 mod volume;
 
-use std::sync::OnceLock;
+use std::sync::LazyLock;
 
 use likenew_core::facts::Drive;
 use wildmatch::WildMatch;
@@ -29,11 +29,11 @@ const INQUIRY: usize = 16;
 
 /// All files of `catalog/rated`.
 pub fn book() -> &'static Book {
-    static BOOK: OnceLock<Book> = OnceLock::new();
-    BOOK.get_or_init(|| {
+    static BOOK: LazyLock<Book> = LazyLock::new(|| {
         postcard::from_bytes(include_bytes!(concat!(env!("OUT_DIR"), "/rated.bin")))
             .expect("it was written by the same build")
-    })
+    });
+    &BOOK
 }
 
 /// A drive of one capacity, and its product.
@@ -67,13 +67,10 @@ struct Line {
 }
 
 /// Every drive, in the order of the files.
-fn lines() -> &'static [Line] {
-    static LINES: OnceLock<Vec<Line>> = OnceLock::new();
-    LINES.get_or_init(|| {
-        let matcher = |pattern: &str| (book::plain(pattern), WildMatch::new(&book::plain(pattern)));
-        all().map(|rated| Line { rated, patterns: rated.drive.patterns().map(matcher).collect() }).collect()
-    })
-}
+static LINES: LazyLock<Vec<Line>> = LazyLock::new(|| {
+    let matcher = |pattern: &str| (book::plain(pattern), WildMatch::new(&book::plain(pattern)));
+    all().map(|rated| Line { rated, patterns: rated.drive.patterns().map(matcher).collect() }).collect()
+});
 
 /// Every drive with its product.
 fn all() -> impl Iterator<Item = Rated> {
@@ -85,7 +82,7 @@ fn all() -> impl Iterator<Item = Rated> {
 fn named(model: &str) -> Vec<Rated> {
     let model = book::plain(model);
     let is_named = |line: &&Line| line.patterns.iter().any(|(_, pattern)| pattern.matches(&model));
-    lines().iter().filter(is_named).map(|line| line.rated).collect()
+    LINES.iter().filter(is_named).map(|line| line.rated).collect()
 }
 
 /// The drive that reports this model and capacity; `None` if none does, or more than one. A line without a
@@ -111,7 +108,7 @@ fn only<T>(mut items: impl Iterator<Item = T>) -> Option<Result<T, ()>> {
 fn by_inquiry(model: &str, capacity_bytes: u64) -> Option<Rated> {
     let first = book::plain(model);
     let begins = |line: &&Line| line.patterns.iter().any(|(pattern, _)| pattern.starts_with(&first));
-    let candidates = lines().iter().filter(begins).map(|line| line.rated);
+    let candidates = LINES.iter().filter(begins).map(|line| line.rated);
     only(candidates.filter(|rated| rated.drive.gb.is_some() && rated.is_as_large(Some(capacity_bytes))))?.ok()
 }
 

@@ -57,7 +57,7 @@ pub fn svg(labeled: &LabeledDocument) -> String {
     let drive = (below(CELL), drive(labeled));
     let verdict: Vec<(f64, String)> = verdict.into_iter().map(|line| (below(VERDICT), line)).collect();
     below(NOTE);
-    let table = document.overview.table.as_ref().filter(|table| !table.rows.is_empty());
+    let table = document.overview_table();
     let columns = table.map(Columns::new);
     let table = table.zip(columns.as_ref()).map(|(table, columns)| {
         let headings = (below(columns.size), &table.headings);
@@ -179,8 +179,8 @@ fn lines(text: &str, size: f64, indented: f64, most: usize) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixtures;
     use crate::labeled_document::label_all;
+    use crate::tests::fixtures;
 
     fn sick() -> LabeledDocument {
         let mut document = fixtures::sick();

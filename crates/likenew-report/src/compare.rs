@@ -11,7 +11,7 @@ use super::column::{Column, Grid, Heading, MISSING, identity, identity_of};
 use super::document::COMPARISON;
 use super::labeled_document::{LabeledDocument, short_names};
 use super::unit::clean;
-use super::wording;
+use super::{scale, wording};
 
 /// Documents of one procedure.
 pub(crate) struct Group<'a> {
@@ -247,10 +247,7 @@ fn place_categories(categories: &mut Vec<String>, added: &[String]) -> Vec<usize
 /// Each heat map under its name, all with the same shades; the ratio to the first map follows each later map.
 fn heat_maps(named_series: Vec<(String, Series)>) -> Vec<Picture> {
     let values = named_series.iter().flat_map(|(_, series)| values(series));
-    let range = values.fold(None, |range: Option<[f64; 2]>, value| {
-        let [low, high] = range.unwrap_or([value; 2]);
-        Some([low.min(value), high.max(value)])
-    });
+    let range = scale::range(values);
     let mut pictures = Vec::new();
     for (index, (document, series)) in named_series.iter().enumerate() {
         let ratio = (index > 0).then(|| heat_ratio(&named_series[0], &named_series[index])).flatten();
@@ -303,8 +300,8 @@ fn place(series: &Series, x: f64) -> String {
 mod tests {
     use super::*;
     use crate::column::Heading;
-    use crate::fixtures;
     use crate::labeled_document::label_all;
+    use crate::tests::fixtures;
     use serde::Deserialize;
 
     fn heads(grid: &Grid) -> Vec<String> {

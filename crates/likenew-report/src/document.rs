@@ -5,7 +5,7 @@
 
 use indexmap::IndexMap;
 use likenew_core::drive::Identity;
-use likenew_core::findings::{Answer, Findings, Overview, Row, Series};
+use likenew_core::findings::{Answer, Findings, Overview, OverviewTable, Row, Series};
 use likenew_core::instrument::Instrument;
 use likenew_core::procedure::Plan;
 use likenew_core::units::Nanos;
@@ -71,6 +71,11 @@ impl Document {
             elapsed_ns: elapsed.0,
             instrument,
         }
+    }
+
+    /// The table of its overview, if that has rows.
+    pub(crate) fn overview_table(&self) -> Option<&OverviewTable> {
+        self.overview.table.as_ref().filter(|table| !table.rows.is_empty())
     }
 
     /// The document as indented JSON that ends with a newline.
@@ -203,7 +208,7 @@ mod tests {
     use likenew_core::instrument::Calibration;
 
     use super::*;
-    use crate::fixtures;
+    use crate::tests::fixtures;
 
     #[test]
     fn a_document_reads_back_and_ends_with_a_newline() {

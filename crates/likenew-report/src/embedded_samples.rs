@@ -84,10 +84,6 @@ fn code(latency: Nanos) -> u16 {
     ((latency.0.max(1) as f64).ln() / LATENCY_STEP.ln()).round() as u16
 }
 
-fn place(op: Op) -> usize {
-    Op::ALL.iter().position(|other| *other == op).expect("all operations are listed")
-}
-
 /// Counts of all I/Os.
 #[derive(Default)]
 struct Survey {
@@ -99,7 +95,7 @@ struct Survey {
 
 impl Survey {
     fn add(&mut self, io: ShownIo) {
-        let (counts, code) = (&mut self.counts[place(io.op)], usize::from(code(io.latency)));
+        let (counts, code) = (&mut self.counts[io.op.index()], usize::from(code(io.latency)));
         if counts.len() <= code {
             counts.resize(code + 1, 0);
         }
@@ -147,7 +143,7 @@ impl Selection {
     }
 
     fn add(&mut self, io: ShownIo) {
-        let (line, code) = (&mut self.lines[place(io.op)], code(io.latency));
+        let (line, code) = (&mut self.lines[io.op.index()], code(io.latency));
         let is_kept = code >= line.slow_from || line.seen.is_multiple_of(self.kept_of);
         if code < line.slow_from {
             line.seen += 1;

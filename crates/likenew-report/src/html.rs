@@ -32,42 +32,32 @@ pub fn page(documents: &[LabeledDocument]) -> Result<String, ReportError> {
 
 /// The page for a server, which provides documents and progress on request.
 pub fn live_page() -> String {
-    let (before, after) = PAGE.split_once(DOCUMENTS_PLACE).expect("the build checked the bundle's places");
-    let page =
-        format!("{before}<script type=\"application/json\" id=\"likenew-server\">true</script>{after}");
-    page.replacen(PLAIN_PLACE, &format!("<noscript>{}</noscript>", wording::NEEDS_SCRIPTS), 1)
+    fill(PAGE, "likenew-server", "true", wording::NEEDS_SCRIPTS)
 }
 
 /// Drives over time as one HTML file. `data` is JSON as `likenew_history::page_json` writes it; `plain` is
 /// the same for readers without scripts.
 pub fn history_page(data: &str, plain: &str) -> String {
-    let (before, after) = PAGE.split_once(DOCUMENTS_PLACE).expect("the build checked the bundle's places");
-    let block = escaped(data);
-    let page =
-        format!("{before}<script type=\"application/json\" id=\"likenew-view\">{block}</script>{after}");
     let plain = html! {
         style { (PreEscaped(STYLE)) }
         main class="plain" { pre { @for line in plain.lines() { (clean(line)) "\n" } } }
     };
-    page.replacen(PLAIN_PLACE, &format!("<noscript>{}</noscript>", plain.into_string()), 1)
+    fill(PAGE, "likenew-view", data, &plain.into_string())
 }
 
 fn page_in(bundle: &str, documents: &[LabeledDocument]) -> Result<String, ReportError> {
     documents.iter().try_for_each(|labeled| check_numbers(&labeled.document))?;
+    let json = serde_json::to_string(documents).expect("a document has only text keys");
+    Ok(fill(bundle, "likenew-documents", &json, &body(documents)))
+}
+
+/// The bundle with data for its scripts, and a page for readers without them. The data cannot end its block or contain
+/// the second placeholder, because it has no `<`.
+fn fill(bundle: &str, id: &str, json: &str, plain: &str) -> String {
     let (before, after) = bundle.split_once(DOCUMENTS_PLACE).expect("the build checked the bundle's places");
-    let embedded = format!("{before}{}{after}", data_block(documents));
-    // The data block cannot contain the second placeholder, because it has no `<`.
-    Ok(embedded.replacen(PLAIN_PLACE, &format!("<noscript>{}</noscript>", body(documents)), 1))
-}
-
-/// The documents as a block of data in HTML. It contains no `<`, so nothing in it can end it or start a comment.
-fn data_block(documents: &[LabeledDocument]) -> String {
-    let json = escaped(&serde_json::to_string(documents).expect("a document has only text keys"));
-    format!("<script type=\"application/json\" id=\"likenew-documents\">{json}</script>")
-}
-
-fn escaped(json: &str) -> String {
-    json.replace('<', "\\u003c")
+    let json = json.replace('<', "\\u003c");
+    let page = format!("{before}<script type=\"application/json\" id=\"{id}\">{json}</script>{after}");
+    page.replacen(PLAIN_PLACE, &format!("<noscript>{plain}</noscript>"), 1)
 }
 
 const STYLE: &str = include_str!("html/plain.css");
@@ -76,12 +66,8 @@ const LONG: usize = 48;
 
 /// The body of a page, with its style.
 pub(super) fn body(documents: &[LabeledDocument]) -> String {
-    markup(documents).into_string()
-}
-
-fn markup(documents: &[LabeledDocument]) -> Markup {
     let groups = groups(documents);
-    html! {
+    let page = html! {
         style { (PreEscaped(STYLE)) }
         main class="plain" {
             @for group in &groups {
@@ -89,14 +75,15 @@ fn markup(documents: &[LabeledDocument]) -> Markup {
                 (section(group))
             }
         }
-    }
+    };
+    page.into_string()
 }
 
 fn section(group: &Group<'_>) -> Markup {
     let charts = group.pictures().len();
     html! {
         @for (member, name) in group.members.iter().zip(&group.names) {
-            @if group.members.len() > 1 { h2 { (title(name, &clean(&member.label))) } }
+            @if group.members.len() > 1 { h2 { (wording::name_and_label(name, &member.label)) } }
             (results(&member.document))
         }
         @for (title, grid) in group.tables() { h2 { (title) } (table(&grid)) }
@@ -107,17 +94,14 @@ fn section(group: &Group<'_>) -> Markup {
     }
 }
 
-fn title(name: &str, label: &str) -> String {
-    if name == label { label.to_owned() } else { format!("{name} = {label}") }
-}
-
 /// The headline, its table, the actions, and all answers with their evidence.
 fn results(document: &Document) -> Markup {
     html! {
         p class="headline" { (mark(standing(&document.answers))) (wording::summary(document)) }
-        @if let Some(table) = &document.overview.table { @if !table.rows.is_empty() { (overview(table)) } }
-        (actions(wording::FIX_IT, document, Standing::Problem))
-        (actions(wording::TO_DECIDE, document, Standing::Unknown))
+        @if let Some(table) = document.overview_table() { (overview(table)) }
+        @for (heading, actions) in wording::action_groups(document) {
+            @if !actions.is_empty() { h3 { (heading) } @for action in actions { (whole_action(action)) } }
+        }
         @for answer in &document.answers { (whole_answer(answer)) }
     }
 }
@@ -125,17 +109,8 @@ fn results(document: &Document) -> Markup {
 fn mark(standing: Standing) -> Markup {
     html! {
         @if let (Some(mark), Some(meaning)) = (wording::mark(standing), wording::mark_meaning(standing)) {
-            span class={ "mark " (class(standing)) } title=(meaning) { (mark) } " "
+            span class={ "mark " (standing.name()) } title=(meaning) { (mark) } " "
         }
-    }
-}
-
-fn class(standing: Standing) -> &'static str {
-    match standing {
-        Standing::Good => "good",
-        Standing::Problem => "problem",
-        Standing::Unknown => "unknown",
-        Standing::Info => "info",
     }
 }
 
@@ -162,14 +137,6 @@ fn overview(table: &OverviewTable) -> Markup {
 fn bar(share: f64) -> Markup {
     let percent = (share * 100.0).clamp(0.0, 100.0);
     html! { span class="bar" { span style={ "width:" (format!("{percent:.1}")) "%" } {} } " " (Share(share)) }
-}
-
-/// The actions for all answers with this standing, each command once.
-fn actions(heading: &str, document: &Document, standing: Standing) -> Markup {
-    let actions = wording::distinct_actions(document, standing);
-    html! {
-        @if !actions.is_empty() { h3 { (heading) } @for action in actions { (whole_action(action)) } }
-    }
 }
 
 fn whole_action(action: &Action) -> Markup {
@@ -228,8 +195,8 @@ fn table(grid: &Grid) -> Markup {
 mod tests {
     use super::*;
     use crate::document::Document;
-    use crate::fixtures;
     use crate::labeled_document::label_all;
+    use crate::tests::fixtures;
     use likenew_core::findings::Answer;
 
     const NASTY: &str = "</script><!--<script>alert(1)</script> & \"quoted\"";

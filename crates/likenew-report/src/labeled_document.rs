@@ -156,7 +156,7 @@ fn extend_repeated(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fixtures;
+    use crate::tests::fixtures;
 
     fn labels(documents: Vec<Document>) -> Vec<String> {
         label_all(documents).into_iter().map(|labeled| labeled.label).collect()

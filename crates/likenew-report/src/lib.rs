@@ -21,4 +21,6 @@ mod unit;
 mod wording;
 
 #[cfg(test)]
-mod fixtures;
+mod tests {
+    pub(crate) mod fixtures;
+}

@@ -33,12 +33,10 @@ fn document_text(document: &Document) -> String {
         let mark = wording::mark(answer.standing).map_or_else(String::new, |mark| format!("{mark} "));
         let _ = writeln!(text, "- {mark}{}", plain(&wording::answer(answer)));
     }
-    if let Some(table) = document.overview.table.as_ref().filter(|table| !table.rows.is_empty()) {
+    if let Some(table) = document.overview_table() {
         text += &format!("\n{}", table_lines(table));
     }
-    for (heading, standing) in [(wording::FIX_IT, Standing::Problem), (wording::TO_DECIDE, Standing::Unknown)]
-    {
-        let actions = wording::distinct_actions(document, standing);
+    for (heading, actions) in wording::action_groups(document) {
         let commands = actions.iter().filter_map(|action| Some((clean(action.command.as_deref()?), action)));
         let commands: Vec<String> =
             commands.map(|(command, action)| format!("# {}\n{command}\n", wording::action(action))).collect();
@@ -84,7 +82,7 @@ mod tests {
     use likenew_core::findings::{Action, Overview};
 
     use super::*;
-    use crate::fixtures;
+    use crate::tests::fixtures;
 
     #[test]
     fn a_screen_can_be_pasted_into_an_issue() {

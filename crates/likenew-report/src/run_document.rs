@@ -4,7 +4,7 @@ use likenew_core::drive::{Identity, TargetKind};
 use likenew_core::findings::Findings;
 use likenew_core::instrument::Instrument;
 use likenew_core::io::Op;
-use likenew_core::probe::{Observation, ProbeResult};
+use likenew_core::probe::Observation;
 use likenew_core::procedure::{Evidence, PastStep};
 use likenew_core::quantity::Size;
 use likenew_core::units::Nanos;
@@ -28,10 +28,7 @@ pub fn of_run(evidence: Evidence, findings: Findings, instrument: Instrument) ->
 
 /// Adds to the target what the system knows of the drive. For several drives, it is unknown which one answered.
 fn add_facts(identity: &mut Identity, observations: &[Observation]) {
-    let facts = observations.iter().rev().find_map(|observation| match &observation.result {
-        ProbeResult::Facts(facts) => Some(facts),
-        _ => None,
-    });
+    let facts = observations.iter().rev().find_map(|observation| observation.result.facts());
     let Some([drive]) = facts.map(|facts| &facts.drives[..]) else { return };
     if identity.kind == TargetKind::Simulated {
         return;

@@ -34,7 +34,7 @@ impl Scale {
         axis: &Axis,
         ticks_max: usize,
     ) -> Option<Self> {
-        let (low, high) = range(values)?;
+        let [low, high] = range(values)?;
         let unit = Unit::parse(&axis.unit);
         let binary = unit == Unit::Amount;
         let wanted = axis.scale == Wanted::Log && high > low;
@@ -153,11 +153,9 @@ pub(crate) fn is_drawable(value: f64) -> bool {
     value.abs() < 1e30
 }
 
-fn range(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
-    values.fold(None, |range, value| match range {
-        None => Some((value, value)),
-        Some((low, high)) => Some((low.min(value), high.max(value))),
-    })
+/// The least and the largest of some values.
+pub(crate) fn range(values: impl Iterator<Item = f64>) -> Option<[f64; 2]> {
+    values.map(|value| [value; 2]).reduce(|[low, high], [value, _]| [low.min(value), high.max(value)])
 }
 
 /// The smallest round step with which at most `most` ticks, including both ends, cover `span`.

@@ -3,7 +3,6 @@
 mod answers;
 mod chart;
 mod paint;
-mod plot;
 mod screen;
 mod tables;
 

@@ -135,11 +135,6 @@ pub(crate) fn interval(answer: &Answer) -> Option<String> {
     }
 }
 
-/// The heading of actions that fix problems.
-pub(crate) const FIX_IT: &str = "Fix it";
-/// The heading of actions that decide open questions.
-pub(crate) const TO_DECIDE: &str = "To decide";
-
 /// Effect, loss and cost of an action: `Restore it step by step · nothing lost · about 90 min · 140 GiB
 /// written`.
 pub(crate) fn action(action: &Action) -> String {
@@ -153,12 +148,20 @@ pub(crate) fn action(action: &Action) -> String {
     parts.join(" · ")
 }
 
-/// The actions of all answers with this standing, each command once.
-pub(crate) fn distinct_actions(document: &Document, standing: Standing) -> Vec<&Action> {
-    let mut known = HashSet::new();
-    let answers = document.answers.iter().filter(|answer| answer.standing == standing);
-    let actions = answers.flat_map(|answer| &answer.actions);
-    actions.filter(|action| known.insert(action_key(action))).collect()
+/// The actions that fix problems and those that decide open questions, each command once, below their headings.
+pub(crate) fn action_groups(document: &Document) -> [(&'static str, Vec<&Action>); 2] {
+    [("Fix it", Standing::Problem), ("To decide", Standing::Unknown)].map(|(heading, standing)| {
+        let mut known = HashSet::new();
+        let answers = document.answers.iter().filter(|answer| answer.standing == standing);
+        let actions = answers.flat_map(|answer| &answer.actions);
+        (heading, actions.filter(|action| known.insert(action_key(action))).collect())
+    })
+}
+
+/// The short name of a document, and what it stands for.
+pub(crate) fn name_and_label(name: &str, label: &str) -> String {
+    let label = clean(label);
+    if name == label { label } else { format!("{name} = {label}") }
 }
 
 /// Fonts of a picture; the first that exists is used.

@@ -178,9 +178,7 @@ impl Kind {
             depth_log2: depth.max(1).ilog2(),
         }
     }
-}
 
-impl Kind {
     /// Whether both do the same operations with the same access and durability.
     fn matches(&self, other: &Self) -> bool {
         let key = |kind: &Self| match kind {

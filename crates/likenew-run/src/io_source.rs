@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-use likenew_core::io::{DataClass, Durability, Io, Op, Sample, Slot};
+use likenew_core::io::{Durability, Io, Op, Sample, Slot};
 use likenew_core::target::Geometry;
 use likenew_core::target_error::TargetError;
 use likenew_core::units::Nanos;
-use likenew_core::workload::{AccessPattern, Arrival, InterArrival, Mix, Size, Stream, Workload};
+use likenew_core::workload::{AccessPattern, Arrival, InterArrival, Mix, Stream, Workload};
 use rand::{Rng, RngExt as _, SeedableRng as _};
 use rand_distr::{Distribution as _, Exp1, Zipf};
 use rand_xoshiro::{SplitMix64, Xoshiro256PlusPlus};
@@ -132,16 +132,11 @@ pub(crate) struct Issuer {
 
 /// The I/Os of one copy of one stream.
 struct Kind {
-    stream: u16,
-    mix: Mix,
-    size: Size,
+    number: u16,
+    stream: Stream,
     weights: u32,
     cursor: Cursor,
-    data: DataClass,
     random: Xoshiro256PlusPlus,
-    flush_every: u32,
-    fsync_every: u32,
-    sync: Option<Durability>,
     writes: u64,
     /// The flush that is due after its last write, until it leaves.
     flush_due: Option<Durability>,
@@ -238,13 +233,13 @@ impl Issuer {
         self.in_flight += 1;
         if let Some(kind) = self.kinds.iter_mut().find(|kind| kind.flush_due.is_some()) {
             let sync = kind.flush_due.take();
-            batch.push(Io { slot, op: Op::Flush, offset: 0, length: 0, data: kind.data, sync });
-            return Departure { stream: kind.stream, due: None, is_counted: false };
+            batch.push(Io { slot, op: Op::Flush, offset: 0, length: 0, data: kind.stream.data, sync });
+            return Departure { stream: kind.number, due: None, is_counted: false };
         }
         let turn = if self.kinds.len() == 1 { 0 } else { self.schedule.draw(&mut self.kinds[0].random) };
         let kind = &mut self.kinds[turn];
         kind.issue(slot, batch);
-        Departure { stream: kind.stream, due: self.timer.tick(&mut kind.random), is_counted: true }
+        Departure { stream: kind.number, due: self.timer.tick(&mut kind.random), is_counted: true }
     }
 
     /// One of its I/Os has ended.
@@ -261,16 +256,11 @@ impl Kind {
             seed ^ u64::from(stream_copy.stream) << 48 ^ u64::from(stream_copy.copy) << 32,
         );
         Self {
-            stream: stream_copy.stream,
-            mix: stream.op,
-            size: stream.size.clone(),
+            number: stream_copy.stream,
+            stream: stream.clone(),
             weights: stream.size.choices().iter().map(|(_, weight)| weight).sum(),
             cursor: Cursor::new(&stream.pattern, range, geometry, stream_copy.copy, stream_copy.copies),
-            data: stream.data,
             random: Xoshiro256PlusPlus::from_rng(&mut seeds),
-            flush_every: stream.flush_every,
-            fsync_every: stream.fsync_every,
-            sync: stream.sync,
             writes: 0,
             flush_due: None,
         }
@@ -280,14 +270,14 @@ impl Kind {
     fn count_write(&mut self) {
         self.writes += 1;
         let is_due = |every: u32| every > 0 && self.writes.is_multiple_of(every.into());
-        self.flush_due = is_due(self.fsync_every)
+        self.flush_due = is_due(self.stream.fsync_every)
             .then_some(Durability::File)
-            .or_else(|| is_due(self.flush_every).then_some(Durability::Data));
+            .or_else(|| is_due(self.stream.flush_every).then_some(Durability::Data));
     }
 
     #[inline]
     fn issue(&mut self, slot: Slot, batch: &mut Vec<Io>) {
-        let op = match self.mix {
+        let op = match self.stream.op {
             Mix::Only(op) => op,
             Mix::Reads(percent) if self.random.random_range(0..100) < percent => Op::Read,
             Mix::Reads(_) => Op::Write,
@@ -301,13 +291,13 @@ impl Kind {
             Op::Flush => (0, 0),
             _ => self.cursor.next(length, &mut self.random),
         };
-        let sync = self.sync.filter(|_| op == Op::Write);
-        batch.push(Io { slot, op, offset, length, data: self.data, sync });
+        let sync = self.stream.sync.filter(|_| op == Op::Write);
+        batch.push(Io { slot, op, offset, length, data: self.stream.data, sync });
     }
 
     #[inline]
     fn draw_length(&mut self) -> u32 {
-        let choices = self.size.choices();
+        let choices = self.stream.size.choices();
         if let [(bytes, _)] = choices {
             return *bytes;
         }

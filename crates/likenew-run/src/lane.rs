@@ -13,8 +13,7 @@ use likenew_core::units::Nanos;
 use likenew_core::workload::Workload;
 
 use crate::generator::Generator;
-use crate::io_source::IoSource;
-use crate::io_source::{Departure, StreamCopy};
+use crate::io_source::{Departure, IoSource, StreamCopy};
 
 /// How often a silent drive is checked on a wall clock, so that a request to stop is noticed. Chosen: a delay
 /// of 100 ms is not felt, and costs nothing.

@@ -29,6 +29,11 @@ pub struct Interval {
 }
 
 impl Interval {
+    /// From `half` below the center to `half` above it.
+    pub(crate) fn around(center: f64, half: f64) -> Self {
+        Self { low: center - half, high: center + half }
+    }
+
     /// Whether the interval contains a value, ends included.
     pub fn contains(&self, value: f64) -> bool {
         (self.low..=self.high).contains(&value)
@@ -47,9 +52,14 @@ pub fn mean_interval(values: &[f64], confidence: f64) -> Option<Interval> {
     let deviation = standard_deviation(values)?;
     let center = mean(values)?;
     let count = values.len() as f64;
-    let student = StudentsT::new(0.0, 1.0, count - 1.0).expect("two values leave a degree of freedom");
-    let half = student.inverse_cdf(1.0 - tail) * deviation / count.sqrt();
-    Some(Interval { low: center - half, high: center + half })
+    let half = student(count - 1.0, 1.0 - tail) * deviation / count.sqrt();
+    Some(Interval::around(center, half))
+}
+
+/// The quantile of Student's distribution, with at least one degree of freedom.
+pub(crate) fn student(freedom: f64, probability: f64) -> f64 {
+    let distribution = StudentsT::new(0.0, 1.0, freedom).expect("there are degrees of freedom");
+    distribution.inverse_cdf(probability)
 }
 
 /// The probability beyond each end of an interval.
@@ -149,8 +159,7 @@ pub fn ratio_interval(numerator: &[f64], denominator: &[f64], confidence: f64) -
     }
     let freedom =
         whole * whole / (part_above * part_above / above.freedom + part_below * part_below / below.freedom);
-    let student = StudentsT::new(0.0, 1.0, freedom).expect("degrees of freedom are at least one");
-    let t_squared = student.inverse_cdf(1.0 - tail).powi(2);
+    let t_squared = student(freedom, 1.0 - tail).powi(2);
     let squared = below.mean * below.mean - t_squared * below.variance;
     if squared <= 0.0 {
         return None;
@@ -159,7 +168,7 @@ pub fn ratio_interval(numerator: &[f64], denominator: &[f64], confidence: f64) -
     let product = above.mean * above.mean - t_squared * above.variance;
     // The quadratic is negative at the estimate, so its discriminant is positive but for rounding.
     let half = (center * center - product / squared).max(0.0).sqrt();
-    Some(Interval { low: center - half, high: center + half })
+    Some(Interval::around(center, half))
 }
 
 /// A mean and how far it can be trusted.
@@ -204,9 +213,8 @@ pub fn window_interval(values: &[f64], confidence: f64) -> Option<Interval> {
     let (center, count) = (mean(values)?, values.len() as f64);
     let waves = (WAVES * count.powf(2.0 / 3.0)).round();
     let squares: f64 = (1..=waves as usize).map(|wave| amplitude(values, center, wave).powi(2)).sum();
-    let student = StudentsT::new(0.0, 1.0, waves).expect("ten values have two waves");
-    let half = student.inverse_cdf(1.0 - tail) * (squares / waves / count).sqrt();
-    Some(Interval { low: center - half, high: center + half })
+    let half = student(waves, 1.0 - tail) * (squares / waves / count).sqrt();
+    Some(Interval::around(center, half))
 }
 
 /// The amplitude of a cosine with `wave` half waves in the series. Its square is, on average, the variance of
@@ -288,7 +296,7 @@ pub fn precision(passes: &[f64], goal: &Goal) -> Precision {
     let center = mean(passes).expect("there are passes");
     let interval = mean_interval(passes, goal.confidence).expect("two passes have an interval");
     let half = INFLATION * (interval.high - interval.low) / 2.0;
-    let interval = Interval { low: center - half, high: center + half };
+    let interval = Interval::around(center, half);
     if half <= goal.share * center.abs() {
         Precision::Reached(interval)
     } else if passes.len() >= goal.passes_max {

@@ -2,9 +2,8 @@
 //! negative amounts and with an unknown knee, and finds the limit that a series approaches.
 
 use nalgebra::{SMatrix, SVector};
-use statrs::distribution::{ContinuousCDF as _, StudentsT};
 
-use super::interval::Interval;
+use super::interval::{Interval, student};
 
 /// The result of a fit of `SHAPES` shapes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -212,8 +211,7 @@ impl<const PARTS: usize> PositiveSum<PARTS> {
     /// The interval of the sum at a point with these amounts of the parts; as [`Self::interval`].
     pub fn interval_at(&self, parts: &[f64; PARTS], confidence: f64) -> Option<Interval> {
         let deviation = quadratic(&self.inverse, parts).max(0.0).sqrt() * self.scatter()?;
-        let student = StudentsT::new(0.0, 1.0, self.freedom as f64).expect("there is a degree of freedom");
-        let half = student.inverse_cdf((1.0 + confidence) / 2.0) * deviation;
+        let half = student(self.freedom as f64, (1.0 + confidence) / 2.0) * deviation;
         let center = self.at(parts);
         Some(Interval { low: (center - half).max(0.0), high: center + half })
     }
@@ -256,8 +254,7 @@ pub fn profile<const PARTS: usize>(
         *fits.iter().min_by(|(_, one), (_, other)| one.squares.total_cmp(&other.squares))?;
     // Choosing the candidate took one degree of freedom.
     sum.freedom = sum.freedom.checked_sub(1).filter(|freedom| *freedom > 0)?;
-    let student = StudentsT::new(0.0, 1.0, sum.freedom as f64).expect("there is a degree of freedom");
-    let t = student.inverse_cdf((1.0 + confidence) / 2.0);
+    let t = student(sum.freedom as f64, (1.0 + confidence) / 2.0);
     let limit = sum.squares * (1.0 + t * t / sum.freedom as f64);
     fits.retain(|(_, fit)| fit.squares <= limit);
     fits.sort_by(|(one, _), (other, _)| one.total_cmp(other));

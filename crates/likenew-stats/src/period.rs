@@ -225,7 +225,7 @@ impl Rhythm {
     /// The period, from sums of `width` values whose pulses are this share.
     fn period(&self, width: f64, share: f64) -> Period {
         let (length, half) = (self.length * width, 0.75 * width / self.times as f64);
-        let interval = Interval { low: length - half, high: length + half };
+        let interval = Interval::around(length, half);
         Period { length, interval, strength: self.strength, share }
     }
 }

@@ -107,7 +107,7 @@ pub fn recurrence(stretches: &[Vec<f64>], pulses: Range<f64>) -> Option<Recurren
     let length = each as f64 * length;
     Some(Recurrence {
         length,
-        interval: Interval { low: length - half, high: length + half },
+        interval: Interval::around(length, half),
         strength: mean(&values_of(|result| result.strength))?,
         widths: most.len(),
         times: most.iter().map(|width| width.times).max()?,

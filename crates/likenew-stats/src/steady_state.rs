@@ -7,9 +7,7 @@
 
 use std::ops::Range;
 
-use statrs::distribution::{ContinuousCDF as _, StudentsT};
-
-use super::interval::{CONFIDENCE_99, Interval, repeatability};
+use super::interval::{CONFIDENCE_99, Interval, repeatability, student};
 use super::summary::{maximum, mean, minimum, refuse_nan};
 
 /// Rounds of the measurement window.
@@ -125,11 +123,7 @@ pub fn level_changes(values: &[f64], assumed: f64, confidence: f64) -> Vec<Level
     let changes = parts.windows(2).zip(&ends[1..]).map(|(pair, at)| {
         let (difference, error) = difference(pair[0], pair[1]);
         let half = within.reach(tail) * error;
-        LevelChange {
-            at: *at,
-            difference,
-            interval: Interval { low: difference - half, high: difference + half },
-        }
+        LevelChange { at: *at, difference, interval: Interval::around(difference, half) }
     });
     changes.filter(|change| !change.interval.contains(0.0)).collect()
 }
@@ -147,8 +141,7 @@ struct Scatter {
 impl Scatter {
     /// Half of an interval per unit of standard error; `tail` is the probability beyond each end.
     fn reach(&self, tail: f64) -> f64 {
-        let student = StudentsT::new(0.0, 1.0, self.freedom).expect("there are degrees of freedom");
-        student.inverse_cdf(1.0 - tail) * self.deviation
+        student(self.freedom, 1.0 - tail) * self.deviation
     }
 }
 

@@ -99,7 +99,7 @@ impl<const SHAPES: usize> Band<SHAPES> {
 
 fn interval_around(value: f64, deviation: f64) -> Interval {
     let half = Normal::standard().inverse_cdf((1.0 + CONFIDENCE_95) / 2.0) * deviation;
-    Interval { low: value - half, high: value + half }
+    Interval::around(value, half)
 }
 
 fn fit<const SHAPES: usize>(

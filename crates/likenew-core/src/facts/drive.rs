@@ -1,6 +1,7 @@
 //! One drive at the bottom of a stack: everything known about it, and what changed between two collections of facts.
 
 use serde::{Deserialize, Serialize};
+use serde_with::{apply, skip_serializing_none};
 
 use super::{Fact, Facts};
 use crate::quantity::Rate;
@@ -35,6 +36,8 @@ pub enum DriveKind {
 }
 
 /// Everything known about a drive.
+#[apply(Fact => #[serde(skip_serializing_if = "Fact::is_not_queried")])]
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Drive {
@@ -49,35 +52,28 @@ pub struct Drive {
     /// How it saves power.
     pub power: Power,
     /// Host memory that it uses; absent unless it is NVMe.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub host_memory: Option<HostMemory>,
     /// What it reports of its state.
     pub health: Health,
     /// Its counters.
     pub counts: Counts,
     /// How smartctl reaches it; absent unless smartctl was told how.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub smartctl: Option<Smartctl>,
     /// Its space in use, block size and zones, as it reports them.
     pub space: Space,
     /// What a card reports; absent for other drives.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub card: Option<Card>,
     /// What is known of a cloud volume; absent for other drives.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub cloud: Option<Cloud>,
     /// What smartmontools' database knows of its model.
     pub database: Database,
     /// What the kernel's log says about it.
     pub log: Log,
     /// I/Os of all programs that were in flight when the facts were collected.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub in_flight: Fact<u64>,
     /// Reads by all programs while the facts were collected and nothing was measured.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub others_read_bytes_per_s: Fact<u64>,
     /// Writes by all programs over the same time.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub others_write_bytes_per_s: Fact<u64>,
 }
 
@@ -108,62 +104,51 @@ impl Drive {
 }
 
 /// How smartctl was told to reach a drive behind a controller or bridge.
+#[apply(Fact => #[serde(skip_serializing_if = "Fact::is_not_queried")])]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Smartctl {
     /// The type for its option `-d`; the origin says who gave it, and when.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub device_type: Fact<String>,
     /// Model and size of the disk that answered, if it is one of several in a volume.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub member: Fact<String>,
 }
 
 /// What a card reports.
+#[apply(Fact => #[serde(skip_serializing_if = "Fact::is_not_queried")])]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Card {
     /// `SD` or `MMC`.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub kind: Fact<String>,
     /// Product name.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub name: Fact<String>,
     /// Number of the maker.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub maker: Fact<u32>,
     /// Number of the brand that sells it.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub maker_for: Fact<u32>,
     /// Month and year in which it was made.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub manufacture_date: Fact<String>,
     /// Its preferred unit to erase and write: the allocation unit of an SD card.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub allocation_unit_bytes: Fact<u64>,
     /// Its speed classes as printed on it: `C10 U3 V30 A1`.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub speed_classes: Fact<String>,
     /// Bytes a second of sequential writes that these classes promise at least.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub promised_bytes_per_s: Fact<u64>,
     /// Whether it accepts several commands at once.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub queues_commands: Fact<bool>,
     /// Its bus timing: `sd high speed`, `mmc HS200` …
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub timing: Fact<String>,
 }
 
 /// A cloud volume.
+#[apply(Fact => #[serde(skip_serializing_if = "Fact::is_not_queried")])]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Cloud {
     /// Its provider and kind: `AWS EBS`, `AWS instance store`, `Google persistent disk` …
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub volume: Fact<String>,
     /// I/Os waiting in the volume now.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub queue_length: Fact<u64>,
 }
 
@@ -289,61 +274,48 @@ fn difference(now: &Fact<u64>, then: &Fact<u64>) -> Fact<u64> {
 }
 
 /// A drive's entry in smartmontools' database.
+#[apply(Fact => #[serde(skip_serializing_if = "Fact::is_not_queried")])]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Database {
     /// The family of models it belongs to; none if the database does not know it.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub family: Fact<Option<String>>,
     /// The warning about this model and firmware; none if there is none.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub warning: Fact<Option<String>>,
     /// Whether the database calls the family shingled (SMR). "No" proves nothing.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub shingled: Fact<bool>,
 }
 
 /// What a drive reports of its state.
+#[apply(Fact => #[serde(skip_serializing_if = "Fact::is_not_queried")])]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Health {
     /// Whether it reports that it is failing: a SMART threshold was crossed, or NVMe reports a critical
     /// warning other than heat.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub failing: Fact<bool>,
     /// Its warnings in words; empty if it has none.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub warnings: Fact<Vec<String>>,
     /// Whether it refuses writes.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub read_only: Fact<bool>,
     /// Composite temperature.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub temperature_c: Fact<f64>,
     /// Temperature from which it warns of heat (WCTEMP of NVMe).
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub temperature_warning_c: Fact<f64>,
     /// Temperature from which heat is critical (CCTEMP of NVMe).
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub temperature_critical_c: Fact<f64>,
     /// Whether it is throttling because of heat now.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub throttling: Fact<bool>,
     /// Percentage of the rated endurance that is used; may exceed 100. For eMMC, the upper end of the
     /// reported step.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub used_percent: Fact<f64>,
     /// Spare blocks that are left, in percent of the original ones.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub spare_percent: Fact<f64>,
     /// Percentage of spare blocks at which the drive warns.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub spare_threshold_percent: Fact<f64>,
     /// Sectors waiting to be read or reallocated (SMART 197).
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub pending_sectors: Fact<u64>,
     /// SMART attributes as reported.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub attributes: Fact<Vec<Attribute>>,
 }
 
@@ -373,20 +345,17 @@ impl Attribute {
 }
 
 /// Host memory that a drive requested and was granted.
+#[apply(Fact => #[serde(skip_serializing_if = "Fact::is_not_queried")])]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct HostMemory {
     /// Bytes that the drive prefers (HMPRE of Identify Controller); 0 if it wants none.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub wanted_bytes: Fact<u64>,
     /// Fewest bytes that it can use (HMMIN).
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub least_bytes: Fact<u64>,
     /// Bytes that it was granted; 0 for none.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub given_bytes: Fact<u64>,
     /// Most bytes that the kernel grants a drive (`nvme.max_host_mem_size_mb`).
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub limit_bytes: Fact<u64>,
 }
 
@@ -401,36 +370,28 @@ impl HostMemory {
 }
 
 /// What identifies a drive.
+#[apply(Fact => #[serde(skip_serializing_if = "Fact::is_not_queried")])]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Identity {
     /// Maker and model.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub model: Fact<String>,
     /// Version of its firmware.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub firmware: Fact<String>,
     /// Its serial number, stored only as a hash.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub serial: Fact<Serial>,
     /// Number of an NVMe namespace other than the first. Each namespace is a drive of its own, but all share one serial number.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub namespace: Fact<String>,
     /// USB port, and number there, of a drive that may show no serial number of its own.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub port: Fact<String>,
     /// Its capacity in bytes, as it reports it.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub capacity_bytes: Fact<u64>,
     /// Rotation in rpm; 0 for a drive that does not rotate.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub rotation_rpm: Fact<u32>,
     /// What presents the drive and hides its real medium: a hypervisor, a cloud or a controller; otherwise
     /// none.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub virtual_by: Fact<Option<String>>,
     /// Whether it reports TRIM support.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub knows_trim: Fact<bool>,
 }
 
@@ -453,29 +414,24 @@ impl PartialEq for Serial {
 }
 
 /// The path from the host to the drive.
+#[apply(Fact => #[serde(skip_serializing_if = "Fact::is_not_queried")])]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Link {
     /// `PCIe`, `SATA`, `SAS`, `USB`, `MMC`, `virtio` …
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub bus: Fact<String>,
     /// The kernel's driver for it: `nvme`, `uas`, `usb-storage`, `ahci`.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub driver: Fact<String>,
     /// Its parts from the drive up: the drive, the port above it, and every hub up to the host.
     pub hops: Vec<Hop>,
     /// Bytes a second that its slowest part can carry now, after encoding and before the protocol's own
     /// overhead.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub ceiling_bytes_per_s: Fact<u64>,
     /// Bytes a second if every part ran at its best: what this drive could have in this place.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub possible_bytes_per_s: Fact<u64>,
     /// Commands that one queue of the drive holds.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub queue_depth: Fact<u64>,
     /// Command queues, each of `queue_depth`.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub queues: Fact<u64>,
 }
 
@@ -489,6 +445,7 @@ impl Link {
 }
 
 /// One part of a link.
+#[apply(Fact => #[serde(skip_serializing_if = "Fact::is_not_queried")])]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Hop {
@@ -497,22 +454,16 @@ pub struct Hop {
     /// What it is, in words: `the drive`, `the port above`, `hub` …
     pub kind: String,
     /// Bits a second on one lane before encoding: 8e9 for PCIe at 8 GT/s, 6e9 for SATA at 6 Gb/s.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub line_bits_per_s: Fact<u64>,
     /// The highest rate that it supports, in the same unit.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub line_bits_per_s_max: Fact<u64>,
     /// Lanes in use.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub lanes: Fact<u32>,
     /// Lanes that it has at most.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub lanes_max: Fact<u32>,
     /// Bytes a second that it can carry now.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub bytes_per_s: Fact<u64>,
     /// Bytes a second that it can carry at its best.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub bytes_per_s_max: Fact<u64>,
 }
 
@@ -551,11 +502,11 @@ pub fn usb_bytes_per_s(line_bits_per_s: u64) -> u64 {
 
 /// The newest lines of the kernel's log about one drive or its link, up to [`Log::LINES_MAX`].
 /// [`super::Counts`] says how many lines of each kind there were.
+#[apply(Fact => #[serde(skip_serializing_if = "Fact::is_not_queried")])]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Log {
     /// The lines, in the order of the log.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub lines: Fact<Vec<LogLine>>,
 }
 
@@ -603,46 +554,41 @@ pub struct LogLine {
 }
 
 /// Power-saving policies.
+#[apply(Fact => #[serde(skip_serializing_if = "Fact::is_not_queried")])]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Power {
     /// The kernel's policy for PCI Express links (ASPM).
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub aspm_policy: Fact<String>,
     /// The longest wake-up time that an NVMe drive may choose by itself (APST); 0 switches that off.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub wake_us_max: Fact<u64>,
     /// Policy for a SATA link: `max_performance`, `med_power_with_dipm` …
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub link_policy: Fact<String>,
     /// Whether the device may be suspended while it is idle: `on` (never) or `auto`.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub runtime: Fact<String>,
 }
 
 /// A drive's space in use, block size and zones, as it reports them.
+#[apply(Fact => #[serde(skip_serializing_if = "Fact::is_not_queried")])]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Space {
     /// Bytes that the drive counts as in use (NVMe's NUSE); unknown where it reports its size instead.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub allocated_bytes: Fact<u64>,
     /// The block size that the drive reports as faster than the one in use.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub better_block_bytes: Fact<u64>,
     /// Zones that must be written sequentially.
     pub zones: Zones,
 }
 
 /// Zones of a zoned drive.
+#[apply(Fact => #[serde(skip_serializing_if = "Fact::is_not_queried")])]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Zones {
     /// `none`, `host-aware`, `host-managed`. A drive-managed shingled disk reports `none`.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub model: Fact<String>,
     /// Size of a zone in bytes.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub zone_bytes: Fact<u64>,
 }
 
@@ -655,6 +601,7 @@ pub struct FactsDelta {
 }
 
 /// What changed at one drive.
+#[apply(Fact => #[serde(skip_serializing_if = "Fact::is_not_queried")])]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DriveDelta {
@@ -663,16 +610,12 @@ pub struct DriveDelta {
     /// What was counted in between, including I/O of all programs.
     pub counts: Counts,
     /// Temperature before.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub temperature_before_c: Fact<f64>,
     /// Temperature after.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub temperature_after_c: Fact<f64>,
     /// Bytes a second that the link could carry before.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub ceiling_before_bytes_per_s: Fact<u64>,
     /// Bytes a second that it can carry after; a link that saves power may have been slower before.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub ceiling_after_bytes_per_s: Fact<u64>,
     /// New lines of the kernel's log.
     pub log: Vec<LogLine>,

@@ -1,12 +1,13 @@
 //! A fact: a value and where it comes from, or why it is unknown.
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
 use crate::wording;
 
 /// A leaf of [`super::Facts`]. In JSON it is `{"value", "origin"}` or `{"unknown", "help", "origin"}`, and
 /// absent if it was not queried.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(untagged, from = "FactInput<T>")]
 pub enum Fact<T> {
     /// The fact does not apply to this kind of drive, or was not queried.
     #[default]
@@ -14,8 +15,10 @@ pub enum Fact<T> {
     /// The fact was queried, but could not be found out.
     Unknown {
         /// The reason: a sentence without a full stop.
+        #[serde(rename = "unknown")]
         reason: String,
         /// What the owner could do to make it known, as an instruction without a full stop.
+        #[serde(skip_serializing_if = "Option::is_none")]
         help: Option<String>,
         /// Where the value would have come from.
         origin: String,
@@ -128,14 +131,14 @@ impl<T> Fact<T> {
     }
 }
 
-/// The form in JSON.
-#[derive(Serialize, Deserialize)]
+/// A fact as it may stand in JSON.
+#[derive(Deserialize)]
 #[serde(untagged)]
-enum FactRepr<T> {
-    // This variant comes first: any input would parse as a value of an optional type.
+enum FactInput<T> {
+    NotQueried(()),
+    // This variant comes before the value: any input would parse as a value of an optional type.
     Unknown {
         unknown: String,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
         help: Option<String>,
         #[serde(default)]
         origin: String,
@@ -145,44 +148,17 @@ enum FactRepr<T> {
         #[serde(default)]
         origin: String,
     },
+    Other(serde::de::IgnoredAny),
 }
 
-impl<T: Serialize> Serialize for Fact<T> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::NotQueried => serializer.serialize_none(),
-            Self::Unknown { reason, help, origin } => {
-                let unknown = FactRepr::<()>::Unknown {
-                    unknown: reason.clone(),
-                    help: help.clone(),
-                    origin: origin.clone(),
-                };
-                unknown.serialize(serializer)
-            }
-            Self::Value { value, origin } => {
-                FactRepr::Value { value, origin: origin.clone() }.serialize(serializer)
-            }
-        }
-    }
-}
-
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Fact<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(untagged)]
-        enum FactInput<T> {
-            Nothing(()),
-            FactRepr(FactRepr<T>),
-            Other(serde::de::IgnoredAny),
-        }
-        Ok(match FactInput::<T>::deserialize(deserializer)? {
-            FactInput::Nothing(()) => Self::NotQueried,
-            FactInput::FactRepr(FactRepr::Value { value, origin }) => Self::Value { value, origin },
-            FactInput::FactRepr(FactRepr::Unknown { unknown, help, origin }) => {
-                Self::Unknown { reason: unknown, help, origin }
-            }
+impl<T> From<FactInput<T>> for Fact<T> {
+    fn from(input: FactInput<T>) -> Self {
+        match input {
+            FactInput::NotQueried(()) => Self::NotQueried,
+            FactInput::Unknown { unknown, help, origin } => Self::Unknown { reason: unknown, help, origin },
+            FactInput::Value { value, origin } => Self::Value { value, origin },
             FactInput::Other(_) => Self::unknown(wording::OTHER_FORM, ""),
-        })
+        }
     }
 }
 

@@ -1,42 +1,35 @@
 //! The layers from a folder to its medium, including the file system, and who sends TRIM for it.
 
 use serde::{Deserialize, Serialize};
+use serde_with::apply;
 
 use super::Fact;
 use crate::shell::shell_quote;
 
 /// A mounted file system.
+#[apply(Fact => #[serde(skip_serializing_if = "Fact::is_not_queried")])]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct FileSystem {
     /// Where it is mounted.
     pub point: String,
     /// `ext4`, `btrfs` …
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub kind: Fact<String>,
     /// The device or share that it was mounted from.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub source: Fact<String>,
     /// Options of the mount and of the file system.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub options: Fact<Vec<String>>,
     /// Its size.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub total_bytes: Fact<u64>,
     /// Bytes in use.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub used_bytes: Fact<u64>,
     /// Bytes not in use.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub free_bytes: Fact<u64>,
     /// Free bytes that are reserved for root.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub reserved_bytes: Fact<u64>,
     /// How full it is, in percent of what an ordinary user could fill.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub used_percent: Fact<f64>,
     /// Whether it compresses data, so that a drive receives fewer bytes than programs write.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub compresses: Fact<bool>,
     /// Who sends TRIM to the drive.
     pub trimming: Trimming,
@@ -53,26 +46,21 @@ impl FileSystem {
 }
 
 /// How TRIM is sent for a file system: by the mount itself, or by the timer that runs fstrim.
+#[apply(Fact => #[serde(skip_serializing_if = "Fact::is_not_queried")])]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Trimming {
     /// Whether it is mounted with `discard`, which sends TRIM as soon as something is deleted.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub immediate: Fact<bool>,
     /// Whether a timer for fstrim exists.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub timer_present: Fact<bool>,
     /// Whether that timer starts with the system.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub timer_enabled: Fact<bool>,
     /// How long ago it last ran.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub timer_last_run_age_s: Fact<u64>,
     /// Whether the timer trims this file system when it runs.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub timer_covers: Fact<bool>,
     /// Why the timer does or does not trim it: a sentence without a full stop.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub timer_coverage_reason: Fact<String>,
 }
 
@@ -173,6 +161,7 @@ impl LayerKind {
 }
 
 /// A layer as the kernel reports it.
+#[apply(Fact => #[serde(skip_serializing_if = "Fact::is_not_queried")])]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Layer {
@@ -183,83 +172,57 @@ pub struct Layer {
     /// Names of the layers directly below it.
     pub on: Vec<String>,
     /// The owner's name for it: the name of a mapping, the file of a loop device.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub label: Fact<String>,
     /// Its size.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub capacity_bytes: Fact<u64>,
     /// Bytes of a loop device's file that lie in holes, which are read without the drive.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub hole_bytes: Fact<u64>,
     /// Where a partition starts on its disk, or a loop device in its file if it holds only a part of the file.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub start_bytes: Fact<u64>,
     /// Distance of its start from the drive's nearest physical block boundary; 0 is aligned.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub alignment_offset_bytes: Fact<i64>,
     /// Its smallest addressable unit.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub logical_block_bytes: Fact<u64>,
     /// The unit that it can write without reading first, as it reports it.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub physical_block_bytes: Fact<u64>,
     /// Its preferred I/O size; for an array, a stripe.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub optimal_io_bytes: Fact<u64>,
     /// Whether it reports that it accepts TRIM and passes it on.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub takes_trim: Fact<bool>,
     /// Most bytes that one TRIM may cover; 0 if it accepts none.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub discard_bytes_max: Fact<u64>,
     /// The granularity of TRIM.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub discard_granularity_bytes: Fact<u64>,
     /// Distance of its start from the first multiple of that granularity.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub discard_alignment_bytes: Fact<u64>,
     /// How the kernel provisions a SCSI disk: `unmap` if it sends TRIM, `full` if it sends none.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub provisioning_mode: Fact<String>,
     /// The udev rule that makes the kernel send TRIM to a disk that supports it (LBPU) but does not announce
     /// it, as behind many USB bridges. Not known for other disks.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub unmap_rule: Fact<String>,
     /// The I/O scheduler in use.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub scheduler: Fact<String>,
     /// Most requests that may wait in its queue.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub queue_requests_max: Fact<u64>,
     /// The longest request that is sent down, in bytes.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub request_bytes_max: Fact<u64>,
     /// Read-ahead of files.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub read_ahead_bytes: Fact<u64>,
     /// The kernel's setting for its write cache: `write back` or `write through`.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub write_cache: Fact<String>,
     /// Whether it reports that it rotates. A virtual disk reports what its host chose.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub rotates: Fact<bool>,
     /// Options that decide speed; for a device mapping, those of its table, without any key.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub options: Fact<Vec<String>>,
     /// The level of an array: `raid5`.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub level: Fact<String>,
     /// Bytes of an array on one member before the next member follows.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub chunk_bytes: Fact<u64>,
     /// Missing members of an array.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub members_missing: Fact<u64>,
     /// Read, write and checksum errors that a pool has counted at its members.
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub member_errors: Fact<u64>,
     /// What an array is busy with: `idle`, `resync`, `check` …
-    #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub busy_with: Fact<String>,
 }
 

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use likenew_history::metrics::{Fleet, family_names, text};
+use likenew_history::metrics::{Family, Fleet, families, text};
 use likenew_history::{Check, DriveHistory, DriveRow, MetricValue, RunRow};
 
 const KEY: &str = "0123456789abcdef0123456789abcdef";
@@ -141,7 +141,7 @@ fn each_family_is_described_once_and_the_text_ends() {
     assert!(text.ends_with("\n# EOF\n"), "{text}");
     // A family without samples is left out.
     assert!(described.contains(&"likenew_drive_problem") && !text.contains("sustained_write"), "{text}");
-    let known: Vec<String> = family_names().into_iter().map(|family| family.name).collect();
+    let known: Vec<String> = families(&Fleet::default()).iter().map(Family::full_name).collect();
     assert!(described.iter().all(|name| known.iter().any(|known| known == name)), "{described:?}");
 }
 
@@ -176,10 +176,10 @@ fn the_page_lists_every_metric() {
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/metrics.md");
     let page = std::fs::read_to_string(page).unwrap();
     let listed: Vec<&str> = page.lines().filter(|line| line.starts_with("| `likenew_")).collect();
-    let row = |family: likenew_history::metrics::FamilyName| {
+    let row = |family: &Family| {
         let labels: Vec<String> = family.labels.iter().map(|label| format!("`{label}`")).collect();
-        format!("| `{}` | {} | {} |", family.name, labels.join(", "), family.help)
+        format!("| `{}` | {} | {} |", family.full_name(), labels.join(", "), family.help)
     };
-    let expected: Vec<String> = family_names().into_iter().map(row).collect();
+    let expected: Vec<String> = families(&Fleet::default()).iter().map(row).collect();
     assert_eq!(listed, expected, "the table is:\n{}", expected.join("\n"));
 }

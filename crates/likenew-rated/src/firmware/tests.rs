@@ -131,7 +131,7 @@ fn a_pattern_means_only_drives_of_its_maker_and_no_model_has_a_version_twice() {
         for model in counted.reported() {
             let plain = plain(&model);
             let is_it = |line: &&Line| line.models.iter().any(|pattern| pattern.matches(&plain));
-            let matching: Vec<&Line> = lines().iter().filter(is_it).collect();
+            let matching: Vec<&Line> = LINES.iter().filter(is_it).collect();
             for line in &matching {
                 let makers = match line.fault.product.split(' ').next() {
                     Some("WD") => vec!["WDC", "SanDisk"],

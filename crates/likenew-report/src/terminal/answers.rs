@@ -22,18 +22,8 @@ impl Page {
         };
         let below = indent + mark.width() + 1;
         let lines = self.wrap_at_most(text, &format!("{blank}{mark} "), below, most);
-        let painted = self.standing(standing, mark);
+        let painted = self.paint.standing(standing, mark);
         lines.into_iter().enumerate().map(|(at, line)| first(at, line, mark, &painted)).collect()
-    }
-
-    /// The text in the color of its standing.
-    pub(super) fn standing(&self, standing: Standing, text: &str) -> String {
-        match standing {
-            Standing::Good => self.paint.good(text),
-            Standing::Problem => self.paint.bad(text),
-            Standing::Unknown => self.paint.doubtful(text),
-            Standing::Info => text.to_owned(),
-        }
     }
 
     /// An answer with all of its evidence and actions.
@@ -81,7 +71,10 @@ impl Page {
         let unbroken = warning.replace(' ', "\u{a0}");
         let text = wording::action(action).replacen(warning, &unbroken, 1);
         let lines = self.wrap_at_most(&text, &" ".repeat(indent), indent, most);
-        lines.into_iter().map(|line| line.replacen(&unbroken, &self.paint.bad(warning), 1)).collect()
+        lines
+            .into_iter()
+            .map(|line| line.replacen(&unbroken, &self.paint.standing(Standing::Problem, warning), 1))
+            .collect()
     }
 }
 
@@ -136,9 +129,7 @@ impl Page {
         for (member, name) in group.members.iter().zip(&group.names) {
             let mut block = String::new();
             if group.members.len() > 1 {
-                let label = clean(&member.label);
-                let heading = if *name == label { label } else { format!("{name} = {label}") };
-                block = format!("{}\n", self.title(&heading));
+                block = format!("{}\n", self.title(&wording::name_and_label(name, &member.label)));
             }
             block += &self.results(member);
             blocks.push(block);
@@ -169,9 +160,7 @@ impl Page {
     fn results(&self, labeled: &LabeledDocument) -> String {
         let document = &labeled.document;
         let mut parts = vec![self.headline(document, usize::MAX)];
-        if let Some(table) = &document.overview.table
-            && !table.rows.is_empty()
-        {
+        if let Some(table) = document.overview_table() {
             parts.push(self.overview_table(table, usize::MAX));
         }
         parts.extend(self.answers(document));

@@ -1,8 +1,9 @@
 //! Adds color and weight to text, or nothing, and chooses the shades of a heat map.
 
 use anstyle::{Ansi256Color, AnsiColor, Style};
-use likenew_core::findings::{Axis, Scale};
+use likenew_core::findings::{Axis, Scale, Standing};
 
+use crate::scale;
 use crate::unit::Unit;
 
 /// Adds styles to text if the terminal shows them.
@@ -30,16 +31,15 @@ impl Paint {
         self.with(Style::new().dimmed(), text)
     }
 
-    pub(super) fn good(&self, text: &str) -> String {
-        self.with(AnsiColor::Green.on_default().bold(), text)
-    }
-
-    pub(super) fn bad(&self, text: &str) -> String {
-        self.with(AnsiColor::Red.on_default().bold(), text)
-    }
-
-    pub(super) fn doubtful(&self, text: &str) -> String {
-        self.with(AnsiColor::Yellow.on_default().bold(), text)
+    /// The text in the color of its standing.
+    pub(super) fn standing(&self, standing: Standing, text: &str) -> String {
+        let color = match standing {
+            Standing::Good => AnsiColor::Green,
+            Standing::Problem => AnsiColor::Red,
+            Standing::Unknown => AnsiColor::Yellow,
+            Standing::Info => return text.to_owned(),
+        };
+        self.with(color.on_default().bold(), text)
     }
 
     /// The text in the color of the line with this index.
@@ -105,11 +105,8 @@ impl Shades {
         axis: &Axis,
     ) -> Self {
         let unit = Unit::parse(&axis.unit);
-        let [low, high] = range.unwrap_or_else(|| {
-            values.fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], value| {
-                [low.min(value), high.max(value)]
-            })
-        });
+        let range = range.or_else(|| scale::range(values));
+        let [low, high] = range.unwrap_or([f64::INFINITY, f64::NEG_INFINITY]);
         if unit == Unit::Ratio {
             return Self { shades: &RATIOS, ends: RATIO_ENDS.into(), highest: high, unit };
         }

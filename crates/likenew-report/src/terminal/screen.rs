@@ -70,7 +70,7 @@ impl Page {
             let document = &member.document;
             let standing = standing(&document.answers);
             if let Some(mark) = wording::mark(standing) {
-                text += &format!("{} ", self.standing(standing, mark));
+                text += &format!("{} ", self.paint.standing(standing, mark));
             }
             if several {
                 text += &format!("{}: ", clean(&member.label));
@@ -85,7 +85,7 @@ impl Page {
     }
 
     fn screen_of_one(&self, document: &Document, details_command: Option<&str>) -> Vec<String> {
-        let table = document.overview.table.as_ref().filter(|table| !table.rows.is_empty());
+        let table = document.overview_table();
         let table_first = document.overview.lead == Lead::Table && table.is_some();
         let head = if table_first { self.remarks(document) } else { self.head(document, table.is_none()) };
         let last = self.last_line(details_command, wording::cost(document).as_deref());
@@ -118,7 +118,11 @@ impl Page {
         let lines = self.wrap_at_most(&text, "  ", 2, most);
         let strong = |(at, line): (usize, &String)| {
             let text = self.paint.strong(line.trim_start());
-            if at == 0 { format!("{} {text}", self.standing(standing, mark)) } else { format!("  {text}") }
+            if at == 0 {
+                format!("{} {text}", self.paint.standing(standing, mark))
+            } else {
+                format!("  {text}")
+            }
         };
         lines.iter().enumerate().map(strong).collect()
     }
@@ -190,10 +194,7 @@ impl Page {
         let mut known = HashSet::new();
         let mut groups = Vec::new();
         let mut left_out = 0;
-        for (heading, standing) in
-            [(wording::FIX_IT, Standing::Problem), (wording::TO_DECIDE, Standing::Unknown)]
-        {
-            let mut actions = wording::distinct_actions(document, standing);
+        for (heading, mut actions) in wording::action_groups(document) {
             actions.retain(|action| known.insert(wording::action_key(action)));
             let shown = actions.len().min(room);
             room -= shown;
@@ -285,8 +286,7 @@ impl Page {
         let mut headlines = Vec::new();
         for (member, name) in group.members.iter().zip(&group.names) {
             let document = &member.document;
-            let label = clean(&member.label);
-            let name = if *name == label { label } else { format!("{name} = {label}") };
+            let name = wording::name_and_label(name, &member.label);
             let text = format!("{name}: {}", wording::summary(document));
             headlines.push(self.marked(standing(&document.answers), &text, 0, HEADLINE_OF_SEVERAL_MAX));
         }

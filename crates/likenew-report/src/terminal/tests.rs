@@ -7,8 +7,8 @@ use unicode_width::UnicodeWidthStr;
 
 use super::*;
 use crate::document::Document;
-use crate::fixtures;
 use crate::labeled_document::label_all;
+use crate::tests::fixtures;
 
 mod pictures;
 mod screens;

@@ -9,7 +9,7 @@ use likenew_core::trace::TraceIo;
 use likenew_core::units::Nanos;
 
 use super::address_map::Spot;
-use super::pacer::{Moment, Token};
+use super::pacer::Moment;
 
 /// Width of the windows over the recording's time.
 const WINDOW_NS: u64 = 1_000_000_000;
@@ -210,7 +210,7 @@ pub(crate) struct Ticket {
     pub(crate) io: TraceIo,
     pub(crate) stream: u16,
     pub(crate) moment: Moment,
-    pub(crate) token: Token,
+    pub(crate) token: Option<u32>,
     /// The part that has not left yet.
     pub(crate) rest: Spot,
     /// Whether all of it has left.
@@ -233,7 +233,7 @@ impl Ticket {
             io,
             stream,
             moment,
-            token: Token::default(),
+            token: None,
             rest: spot,
             all_left: false,
             pieces: 0,

@@ -22,7 +22,7 @@ enum Rule {
     Timed,
     Dependent(Box<Gate>),
     /// Each application does one I/O at a time.
-    Closed(Vec<SerialClient>, Moment),
+    Closed(Vec<Option<SerialClient>>, Moment),
 }
 
 /// One application that does one I/O after the other.
@@ -45,12 +45,6 @@ pub(crate) enum DueTime {
     /// After another I/O has ended.
     Unknown,
 }
-
-/// What [`Pacer::on_end`] needs to recognize an I/O.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Token(u32);
-
-const NO_TOKEN: Token = Token(u32::MAX);
 
 impl Pacer {
     pub(crate) fn new(timing: ReplayTiming) -> Self {
@@ -102,10 +96,7 @@ impl Pacer {
                 Some(opening) => opening.since + scaled_time(opening.think.since(moment.cut), self.speed),
             },
             Rule::Closed(applications, before) => {
-                match applications
-                    .get(usize::from(io.application))
-                    .filter(|application| application.due != Nanos::NEVER)
-                {
+                match applications.get(usize::from(io.application)).copied().flatten() {
                     Some(application) if application.done == Nanos::NEVER => return DueTime::Unknown,
                     Some(application) => (application.due
                         + scaled_time(moment.at.since(application.at), self.speed))
@@ -117,31 +108,33 @@ impl Pacer {
         DueTime::At(due.max(self.last_due))
     }
 
-    /// Notes that an I/O leaves.
-    pub(crate) fn depart(&mut self, io: &TraceIo, moment: Moment, due: Option<Nanos>) -> Token {
+    /// Notes that an I/O leaves, and returns what [`Pacer::on_end`] needs to recognize it, if anything.
+    pub(crate) fn depart(&mut self, io: &TraceIo, moment: Moment, due: Option<Nanos>) -> Option<u32> {
         self.last_due = due.unwrap_or(self.last_due);
         match (&mut self.rule, io.latency) {
-            (Rule::Dependent(gate), Some(latency)) => Token(gate.depart(io.at + latency)),
+            (Rule::Dependent(gate), Some(latency)) => Some(gate.depart(io.at + latency)),
             (Rule::Closed(applications, before), _) => {
-                const NEVER: SerialClient =
-                    SerialClient { at: Nanos::ZERO, due: Nanos::NEVER, done: Nanos::NEVER };
                 let index = usize::from(io.application);
                 if index >= applications.len() {
-                    applications.resize(index + 1, NEVER);
+                    applications.resize(index + 1, None);
                 }
-                applications[index] = SerialClient { at: moment.at, due: self.last_due, done: Nanos::NEVER };
+                applications[index] =
+                    Some(SerialClient { at: moment.at, due: self.last_due, done: Nanos::NEVER });
                 *before = moment;
-                NO_TOKEN
+                None
             }
-            _ => NO_TOKEN,
+            _ => None,
         }
     }
 
     /// Notes that an I/O has ended in the replay.
-    pub(crate) fn on_end(&mut self, io: &TraceIo, token: Token, at: Nanos) {
-        match &mut self.rule {
-            Rule::Dependent(gate) if token.0 != NO_TOKEN.0 => gate.on_end(token.0, at),
-            Rule::Closed(applications, _) => applications[usize::from(io.application)].done = at,
+    pub(crate) fn on_end(&mut self, io: &TraceIo, token: Option<u32>, at: Nanos) {
+        match (&mut self.rule, token) {
+            (Rule::Dependent(gate), Some(token)) => gate.on_end(token, at),
+            (Rule::Closed(applications, _), _) => {
+                let application = applications[usize::from(io.application)].as_mut();
+                application.expect("its I/O has left before").done = at;
+            }
             _ => {}
         }
     }

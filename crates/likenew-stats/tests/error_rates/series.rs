@@ -4,6 +4,11 @@ use rand::{RngExt as _, SeedableRng as _, seq::SliceRandom as _};
 use rand_distr::{Distribution, Exp, LogNormal, Normal, Triangular, Uniform};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
+/// The randomness of the series with this seed.
+pub(crate) fn random(seed: u64) -> Xoshiro256PlusPlus {
+    Xoshiro256PlusPlus::seed_from_u64(seed)
+}
+
 /// Series of one level.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Shape {
@@ -50,7 +55,7 @@ impl Shape {
 
     /// So many values of it.
     pub(crate) fn series(self, count: usize, seed: u64) -> Vec<f64> {
-        let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+        let mut random = random(seed);
         let line = |index: usize| 100.0 - 50.0 * index as f64 / count as f64;
         let value = |index: usize| match self {
             Self::Normal(cv) => 100.0 * around_one(cv, &mut random),
@@ -82,7 +87,7 @@ impl TwoLevels {
     /// So many values in random order, and how many of them belong to the smaller level. The share of slow ones is
     /// anywhere from 5% to 95%, both levels occur.
     pub(crate) fn series(self, count: usize, seed: u64) -> (Vec<f64>, usize) {
-        let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+        let mut random = random(seed);
         let share: f64 = random.random_range(0.05..0.95);
         let slow = ((share * count as f64).round() as usize).clamp(1, count - 1);
         let level = |index: usize| if index < slow { 100.0 / self.ratio } else { 100.0 };
@@ -96,7 +101,7 @@ impl TwoLevels {
 /// Values whose mean and median are known, for counting coverage.
 pub(crate) fn of_known_mean(skewed: bool, count: usize, seed: u64) -> Vec<f64> {
     fn draw(from: impl Distribution<f64>, count: usize, seed: u64) -> Vec<f64> {
-        from.sample_iter(Xoshiro256PlusPlus::seed_from_u64(seed)).take(count).collect()
+        from.sample_iter(random(seed)).take(count).collect()
     }
     if skewed {
         draw(LogNormal::new(0.0, 0.8).unwrap(), count, seed)

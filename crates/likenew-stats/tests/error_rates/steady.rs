@@ -1,21 +1,17 @@
 //! What the rule of steady state does on series of known truth.
 
-use std::fmt::Write as _;
-
 use likenew_stats::steady_state::{ROUNDS, ROUNDS_MAX, Window, steady_at};
-use rand::SeedableRng as _;
-use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::counts::{SEEDS, SERIES};
-use crate::series::Noise;
-use crate::tables::percent;
+use crate::series::{Noise, random};
+use crate::tables::{percent, row};
 
 /// Coefficients of variation around the course.
 const VARIATIONS: [f64; 4] = [0.01, 0.03, 0.06, 0.1];
 
 /// Rounds of a drive, with the level each would have without noise.
 fn rounds(level: impl Fn(usize) -> f64, variation: f64, seed: u64) -> Vec<f64> {
-    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let mut random = random(seed);
     let mut noise = Noise::default();
     (0..ROUNDS_MAX).map(|round| level(round) * noise.around_one(variation, 0.0, &mut random)).collect()
 }
@@ -43,23 +39,22 @@ pub(crate) fn table() -> String {
         "| course | noise | steady after 5 rounds | after 25 at most | rounds, mean | over the final level |\n\
          |---|---|---|---|---|---|\n",
     );
-    let mut row = |name: &str, level: &dyn Fn(usize) -> f64, truth: Option<f64>| {
+    let mut add = |name: &str, level: &dyn Fn(usize) -> f64, truth: Option<f64>| {
         for variation in VARIATIONS {
             let [first, called, mean, excess] = call_rates(level, truth.unwrap_or(1.0), variation);
             let excess =
                 if truth.is_some() && excess != "–" { format!("{excess}%") } else { "–".to_owned() };
-            writeln!(out, "| {name} | {}% | {first} | {called} | {mean} | {excess} |", variation * 100.0)
-                .expect("a string takes text");
+            out += &row(format!("{name} | {}%", variation * 100.0), &[first, called, mean, excess]);
         }
     };
-    row("steady", &|_| 1.0, Some(1.0));
+    add("steady", &|_| 1.0, Some(1.0));
     for fall in [0.01, 0.02, 0.03, 0.05, 0.1] {
         let name = format!("falls by {}% a round", fall * 100.0);
-        row(&name, &|round| (1.0f64 - fall).powi(round as i32), None);
+        add(&name, &|round| (1.0f64 - fall).powi(round as i32), None);
     }
     for time in [2.0, 5.0, 10.0] {
         let name = format!("from 3 to 1, by 63% in {time} rounds");
-        row(&name, &|round| 1.0 + 2.0 * (-(round as f64) / time).exp(), Some(1.0));
+        add(&name, &|round| 1.0 + 2.0 * (-(round as f64) / time).exp(), Some(1.0));
     }
     out
 }

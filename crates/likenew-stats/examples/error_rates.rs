@@ -1,14 +1,23 @@
 //! Prints the counted error rates of `docs/explanation/method.md`:
 //! `cargo run --release -p likenew-stats --example error_rates`.
 
+#[path = "../tests/error_rates/counts.rs"]
 mod counts;
+#[path = "../tests/error_rates/fits.rs"]
 mod fits;
+#[path = "../tests/error_rates/intervals.rs"]
 mod intervals;
+#[path = "../tests/error_rates/knees.rs"]
 mod knees;
+#[path = "../tests/error_rates/level_changes.rs"]
 mod level_changes;
+#[path = "../tests/error_rates/series.rs"]
 mod series;
+#[path = "../tests/error_rates/stalls.rs"]
 mod stalls;
+#[path = "../tests/error_rates/steady.rs"]
 mod steady;
+#[path = "../tests/error_rates/tables.rs"]
 mod tables;
 
 use std::thread;

@@ -1,18 +1,16 @@
 //! How often intervals hold the truth: of dependent windows, ratios, shares, rates, medians, and at stopping.
 
-use std::fmt::Write as _;
-
 use likenew_stats::interval::{
     Goal, Interval, Precision, median_interval, precision, rate_interval, ratio_interval, share_interval,
     window_interval,
 };
-use rand::{RngExt as _, SeedableRng as _};
+use rand::RngExt as _;
 use rand_distr::{Distribution as _, Poisson};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::counts::{SEEDS, SERIES};
-use crate::series::{Noise, of_known_mean};
-use crate::tables::{percent, thousands};
+use crate::series::{Noise, of_known_mean, random};
+use crate::tables::{head, percent, row, thousands};
 
 /// How often an interval that exists holds the truth, in percent.
 fn coverage_percent(truth: f64, interval: impl Fn(u64) -> Option<Interval>) -> String {
@@ -21,10 +19,6 @@ fn coverage_percent(truth: f64, interval: impl Fn(u64) -> Option<Interval>) -> S
         intervals.iter().filter(|interval| interval.contains(truth)).count() as u64,
         intervals.len() as u64,
     )
-}
-
-fn random(seed: u64) -> Xoshiro256PlusPlus {
-    Xoshiro256PlusPlus::seed_from_u64(seed)
 }
 
 /// So many values around 1, each depending on the one before it.
@@ -37,8 +31,7 @@ fn around_one(count: usize, variation: f64, dependence: f64, random: &mut Xoshir
 const DEPENDENCES: [f64; 4] = [0.0, 0.3, 0.5, 0.8];
 
 pub(crate) fn windows_head() -> String {
-    let dependences = DEPENDENCES.map(|dependence| format!("φ = {dependence}")).join(" | ");
-    format!("| windows | {dependences} |\n|---|{}\n", "---|".repeat(DEPENDENCES.len()))
+    head("windows", &DEPENDENCES.map(|dependence| format!("φ = {dependence}")))
 }
 
 pub(crate) fn windows_rows(lengths: &[usize]) -> String {
@@ -49,8 +42,7 @@ pub(crate) fn windows_rows(lengths: &[usize]) -> String {
                 window_interval(&around_one(*length, 0.1, dependence, &mut random(seed)), 0.95)
             })
         });
-        writeln!(out, "| n = {} | {} |", thousands(*length as u64), cells.join(" | "))
-            .expect("a string takes text");
+        out += &row(format!("n = {}", thousands(*length as u64)), &cells);
     }
     out
 }
@@ -58,8 +50,7 @@ pub(crate) fn windows_rows(lengths: &[usize]) -> String {
 /// Ratios of two means, by how much the values of each vary, and how many there are of each.
 pub(crate) fn ratios() -> String {
     const COUNTS: [(usize, usize); 5] = [(3, 3), (3, 10), (5, 5), (10, 3), (10, 10)];
-    let counts = COUNTS.map(|(above, below)| format!("{above} to {below}")).join(" | ");
-    let mut out = format!("| ratio of values | {counts} |\n|---|{}\n", "---|".repeat(COUNTS.len()));
+    let mut out = head("ratio of values", &COUNTS.map(|(above, below)| format!("{above} to {below}")));
     for (above, below) in [(0.02, 0.02), (0.1, 0.1), (0.02, 0.1), (0.1, 0.02), (0.2, 0.2)] {
         let cells = COUNTS.map(|(count_above, count_below)| {
             coverage_percent(1.0, |seed| {
@@ -69,8 +60,7 @@ pub(crate) fn ratios() -> String {
                 ratio_interval(&numerator, &denominator, 0.95)
             })
         });
-        writeln!(out, "| {}% to {}% | {} |", above * 100.0, below * 100.0, cells.join(" | "))
-            .expect("a string takes text");
+        out += &row(format!("{}% to {}%", above * 100.0, below * 100.0), &cells);
     }
     out
 }
@@ -78,8 +68,8 @@ pub(crate) fn ratios() -> String {
 /// Shares and rates, which are counted, and medians.
 pub(crate) fn count_table() -> String {
     let mut out = String::from("| interval | of | holds the truth |\n|---|---|---|\n");
-    let mut row = |name: &str, sample: String, coverage: String| {
-        writeln!(out, "| {name} | {sample} | {coverage}% |").expect("a string takes text");
+    let mut add = |name: &str, sample: String, coverage: String| {
+        out += &row(name, &[sample, coverage + "%"]);
     };
     for share in [0.01, 0.1, 0.5] {
         for cases in [10, 30, 100, 1000] {
@@ -87,7 +77,7 @@ pub(crate) fn count_table() -> String {
                 let mut random = random(seed);
                 (0..cases).filter(|_| random.random_bool(share)).count() as u64
             };
-            row(
+            add(
                 "share, Wilson",
                 format!("{}% of {}", share * 100.0, thousands(cases)),
                 coverage_percent(share, |seed| share_interval(hits(seed), cases, 0.95)),
@@ -96,7 +86,7 @@ pub(crate) fn count_table() -> String {
     }
     for rate in [0.1, 1.0, 3.0, 10.0, 100.0] {
         let events = |seed| Poisson::new(rate).unwrap().sample(&mut random(seed)) as u64;
-        row(
+        add(
             "rate, Garwood",
             format!("{rate} expected"),
             coverage_percent(rate, |seed| Some(rate_interval(events(seed), 0.95))),
@@ -104,7 +94,7 @@ pub(crate) fn count_table() -> String {
     }
     for length in [6, 10, 30, 100] {
         let values = |seed| of_known_mean(true, length, seed);
-        row(
+        add(
             "median, order",
             format!("{length} lognormal"),
             coverage_percent(1.0, |seed| median_interval(&values(seed), 0.95)),
@@ -119,8 +109,7 @@ const VARIATIONS: [f64; 7] = [0.005, 0.01, 0.02, 0.03, 0.05, 0.08, 0.15];
 pub(crate) const GOALS: [(f64, usize); 4] = [(0.05, 5), (0.05, 3), (0.02, 5), (0.02, 3)];
 
 pub(crate) fn stopping_head() -> String {
-    let variations = VARIATIONS.map(|variation| format!("{}%", variation * 100.0)).join(" | ");
-    format!("| goal | {variations} |\n|---|{}\n", "---|".repeat(VARIATIONS.len()))
+    head("goal", &VARIATIONS.map(|variation| format!("{}%", variation * 100.0)))
 }
 
 /// Stopping at a goal: how often the interval then holds the truth, how often the goal is reached, and how
@@ -140,8 +129,7 @@ pub(crate) fn stopping_rows(goals: &[(f64, usize)]) -> String {
             let mean = passes as f64 / SERIES as f64;
             format!("{} / {} / {mean:.1}", percent(coverage, SERIES), percent(reached, SERIES))
         });
-        writeln!(out, "| ± {}%, from {passes_min} passes | {} |", share * 100.0, cells.join(" | "))
-            .expect("a string takes text");
+        out += &row(format!("± {}%, from {passes_min} passes", share * 100.0), &cells);
     }
     out
 }

@@ -1,11 +1,11 @@
 //! Stalls of known place in synthetic latencies.
 
 use likenew_stats::stalls::{Rule, Stall, Wait, stalls};
-use rand::{RngExt as _, SeedableRng as _};
+use rand::RngExt as _;
 use rand_distr::{Distribution as _, LogNormal};
-use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::counts::{SEEDS, SERIES};
+use crate::series::random;
 use crate::tables::percent;
 
 const MS: u64 = 1_000_000;
@@ -42,7 +42,7 @@ impl StallingDrive {
 
     /// The I/Os of a series, and when its stalls began and ended.
     fn series(self, seed: u64) -> (Vec<Wait>, Vec<(u64, u64)>) {
-        let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+        let mut random = random(seed);
         // With more in flight each takes longer, and the drive moves as much.
         let latency = LogNormal::new((self.depth as f64 * MS as f64).ln(), self.spread).unwrap();
         let length = IOS as u64 * MS;

@@ -4,28 +4,19 @@
 
 #![allow(clippy::disallowed_methods, reason = "tests wait, measure time and make files")]
 
-#[path = "../examples/error_rates/counts.rs"]
 mod counts;
-#[path = "../examples/error_rates/fits.rs"]
 mod fits;
-#[path = "../examples/error_rates/intervals.rs"]
 mod intervals;
-#[path = "../examples/error_rates/knees.rs"]
 mod knees;
-#[path = "../examples/error_rates/level_changes.rs"]
 mod level_changes;
-#[path = "../examples/error_rates/series.rs"]
 mod series;
-#[path = "../examples/error_rates/stalls.rs"]
 mod stalls;
-#[path = "../examples/error_rates/steady.rs"]
-mod steady_state;
-#[path = "../examples/error_rates/tables.rs"]
+mod steady;
 mod tables;
 
 use counts::{LENGTHS, SERIES};
 
-const METHOD: &str = include_str!("../../../docs/explanation/method.md");
+const METHOD: &str = include_str!("../../../../docs/explanation/method.md");
 
 fn assert_in_manual(table: &str) {
     assert!(
@@ -166,7 +157,7 @@ fn zones_of_little_noise_are_found() {
 
 #[test]
 fn steady_state_is_what_the_rule_says() {
-    assert_in_manual(&steady_state::table());
+    assert_in_manual(&steady::table());
 }
 
 #[test]

@@ -1,14 +1,11 @@
 //! How often a change between checks is reported where there is none, and how often a real one is found.
 
-use std::fmt::Write as _;
-
 use likenew_stats::steady_state::level_changes;
-use rand::SeedableRng as _;
 use rand_distr::{Distribution as _, Normal};
-use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::counts::{SEEDS, SERIES};
-use crate::tables::percent;
+use crate::series::random;
+use crate::tables::{percent, row};
 
 /// Checks of a drive, half of them after the change.
 const COUNTS: [usize; 4] = [4, 8, 16, 32];
@@ -19,7 +16,7 @@ const ASSUMED: f64 = 0.04;
 fn named(count: usize, scatter: f64, fall: f64) -> u64 {
     let noise = Normal::new(0.0, scatter).expect("a scatter is above 0");
     let shows_a_change = |seed: &u64| {
-        let mut random = Xoshiro256PlusPlus::seed_from_u64(*seed);
+        let mut random = random(*seed);
         let level = |index: usize| if index >= count / 2 { (1.0 - fall).ln() } else { 0.0 };
         let series: Vec<f64> = (0..count).map(|index| level(index) + noise.sample(&mut random)).collect();
         !level_changes(&series, ASSUMED, 0.95).is_empty()
@@ -34,8 +31,7 @@ pub(crate) fn table() -> String {
         for scatter in [0.01, 0.02, 0.04, 0.08] {
             let shares = COUNTS.map(|count| percent(named(count, scatter, fall), SERIES));
             let name = if fall == 0.0 { "none".to_owned() } else { format!("{:.0}%", fall * 100.0) };
-            writeln!(out, "| {name} | {:.0}% | {} |", scatter * 100.0, shares.join(" | "))
-                .expect("a string takes text");
+            out += &row(format!("{name} | {:.0}%", scatter * 100.0), &shares);
         }
     }
     out

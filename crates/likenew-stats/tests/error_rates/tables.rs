@@ -1,16 +1,26 @@
 //! The counts as Markdown.
 
-use std::fmt::Write as _;
+use std::fmt::Display;
 
 use crate::counts::{AnswerCounts, Coverage, LENGTHS, SERIES, TwoLevelRow};
 
+/// The head of a table: the name of its first column, and those of the others.
+pub(crate) fn head(first: &str, columns: &[String]) -> String {
+    format!("| {first} | {} |\n|---|{}\n", columns.join(" | "), "---|".repeat(columns.len()))
+}
+
+/// A row: its name, and the other cells.
+pub(crate) fn row(name: impl Display, cells: &[impl Display]) -> String {
+    let cells: String = cells.iter().map(|cell| format!(" {cell} |")).collect();
+    format!("| {name} |{cells}\n")
+}
+
 pub(crate) fn one_level(rows: &[(&'static str, [AnswerCounts; LENGTHS.len()])]) -> String {
-    let lengths = LENGTHS.map(|length| format!("n = {}", thousands(length as u64))).join(" | ");
-    let mut out = format!("| one level | {lengths} |\n|---|{}\n", "---|".repeat(LENGTHS.len()));
+    let mut out = head("one level", &LENGTHS.map(|length| format!("n = {}", thousands(length as u64))));
     for (name, answers) in rows {
         let cells = answers
             .map(|answer| format!("{} / {}", percent(answer.two, SERIES), percent(answer.undecided, SERIES)));
-        writeln!(out, "| {name} | {} |", cells.join(" | ")).expect("a string takes text");
+        out += &row(name, &cells);
     }
     out
 }
@@ -19,31 +29,25 @@ pub(crate) fn two_levels(rows: &[TwoLevelRow]) -> String {
     let mut out = String::from(
         "| two levels | n | smaller level 1–2 | smaller level 3–5 | smaller level ≥ 6 |\n|---|---|---|---|---|\n",
     );
-    for row in rows {
-        let cells = row.answers.map(|answer| match answer.total() {
+    for TwoLevelRow { levels, length, answers } in rows {
+        let cells = answers.map(|answer| match answer.total() {
             0..30 => "–".to_owned(),
             total => {
                 [answer.two, answer.undecided, answer.one].map(|count| percent(count, total)).join(" / ")
             }
         });
-        let (ratio, variation) = (row.levels.ratio, row.levels.variation * 100.0);
-        writeln!(
-            out,
-            "| ratio {ratio}, {variation}% | {} | {} |",
-            thousands(row.length as u64),
-            cells.join(" | ")
-        )
-        .expect("a string takes text");
+        let name =
+            format!("ratio {}, {}% | {}", levels.ratio, levels.variation * 100.0, thousands(*length as u64));
+        out += &row(name, &cells);
     }
     out
 }
 
 pub(crate) fn coverage(rows: &[Coverage]) -> String {
     let mut out = String::from("| values | n | holds the truth |\n|---|---|---|\n");
-    for row in rows {
-        let values = if row.skewed { "lognormal, σ = 0.8" } else { "normal" };
-        writeln!(out, "| {values} | {} | {}% |", thousands(row.length as u64), percent(row.coverage, SERIES))
-            .expect("a string takes text");
+    for Coverage { skewed, length, coverage } in rows {
+        let values = if *skewed { "lognormal, σ = 0.8" } else { "normal" };
+        out += &row(values, &[thousands(*length as u64), percent(*coverage, SERIES) + "%"]);
     }
     out
 }

@@ -1,16 +1,13 @@
 //! How often intervals of fitted times hold the truth, and how often the explanation that is chosen is the true one.
 
-use std::fmt::Write as _;
-
 use likenew_stats::hold_out::{HoldOut, hold_out, simplest_equivalent};
 use likenew_stats::interval::CONFIDENCE_95;
 use likenew_stats::least_squares::{broken_line, positive_sum, profile};
-use rand::SeedableRng as _;
 use rand_distr::{Distribution as _, Normal};
-use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::counts::{SEEDS, SERIES};
-use crate::tables::percent;
+use crate::series::random;
+use crate::tables::{head, percent, row};
 
 /// Points of a curve, from 512 B to 512 MiB at equal ratios.
 const POINTS: [usize; 3] = [6, 11, 21];
@@ -28,7 +25,7 @@ fn lengths(points: usize) -> Vec<f64> {
 
 /// The times of a curve, each off by a share of itself.
 fn times(points: usize, has_knee: bool, scatter: f64, seed: u64) -> Vec<f64> {
-    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let mut random = random(seed);
     let normal = Normal::new(0.0, scatter).expect("a scatter is positive");
     let at = |length: f64| {
         let slower = if has_knee { (SLOWER - 1.0) * (length - KNEE).max(0.0) } else { 0.0 };
@@ -40,8 +37,7 @@ fn times(points: usize, has_knee: bool, scatter: f64, seed: u64) -> Vec<f64> {
 
 /// Intervals of access time and of the time of a byte.
 pub(crate) fn intervals() -> String {
-    let scatters = SCATTERS.map(|scatter| format!("{}%", scatter * 100.0)).join(" | ");
-    let mut out = format!("| points | {scatters} |\n|---|{}\n", "---|".repeat(SCATTERS.len()));
+    let mut out = head("points", &SCATTERS.map(|scatter| format!("{}%", scatter * 100.0)));
     for points in POINTS {
         let parts: Vec<[f64; 2]> = lengths(points).into_iter().map(|length| [1.0, length]).collect();
         let cells = SCATTERS.map(|scatter| {
@@ -57,7 +53,7 @@ pub(crate) fn intervals() -> String {
             }
             format!("{} / {}", percent(access, SERIES), percent(per_byte, SERIES))
         });
-        writeln!(out, "| {points} | {} |", cells.join(" | ")).expect("a string takes text");
+        out += &row(points, &cells);
     }
     out
 }
@@ -65,15 +61,14 @@ pub(crate) fn intervals() -> String {
 /// How often the true form is chosen on held-out points, and how often the interval of the knee holds it.
 pub(crate) fn choices() -> String {
     const POINTS: usize = 11;
-    let scatters = SCATTERS.map(|scatter| format!("{}%", scatter * 100.0)).join(" | ");
-    let mut out = format!("| truth | {scatters} |\n|---|{}\n", "---|".repeat(SCATTERS.len()));
+    let mut out = head("truth", &SCATTERS.map(|scatter| format!("{}%", scatter * 100.0)));
     for (name, has_knee) in [("one rate", false), ("two rates, 1 : 4", true)] {
         let cells = SCATTERS.map(|scatter| {
             let right = SEEDS
                 .filter(|seed| choice(&times(POINTS, has_knee, scatter, *seed)) == usize::from(has_knee));
             percent(right.count() as u64, SERIES)
         });
-        writeln!(out, "| {name} | {} |", cells.join(" | ")).expect("a string takes text");
+        out += &row(name, &cells);
     }
     let cells = SCATTERS.map(|scatter| {
         let holds = |seed: &u64| {
@@ -94,8 +89,7 @@ pub(crate) fn choices() -> String {
         };
         percent(SEEDS.filter(holds).count() as u64, SERIES)
     });
-    writeln!(out, "| knee within its interval | {} |", cells.join(" | ")).expect("a string takes text");
-    out
+    out + &row("knee within its interval", &cells)
 }
 
 /// 0 for one rate, 1 for two.

@@ -1,16 +1,14 @@
 //! Series with knees, and series without that look as if they had some.
 
 use std::cmp::Ordering;
-use std::fmt::Write as _;
 
 use likenew_stats::change_points::{Knee, knees, zones};
-use rand::{RngExt as _, SeedableRng as _};
+use rand::RngExt as _;
 use rand_distr::{Distribution, LogNormal, StudentT};
-use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::counts::{SEEDS, SERIES};
-use crate::series::Noise;
-use crate::tables::{percent, thousands};
+use crate::series::{Noise, random};
+use crate::tables::{head, percent, row, thousands};
 
 /// Lengths of the series.
 pub(crate) const LENGTHS: [usize; 4] = [20, 50, 200, 1000];
@@ -67,7 +65,7 @@ impl Plain {
     ];
 
     pub(crate) fn series(self, count: usize, seed: u64) -> Vec<f64> {
-        let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+        let mut random = random(seed);
         let mut noise = Noise::default();
         let phase: f64 = random.random();
         let value = |index: usize| {
@@ -110,8 +108,7 @@ pub(crate) fn false_knees(lengths: &[usize]) -> Vec<(&'static str, Vec<u64>)> {
 }
 
 pub(crate) fn false_knees_head() -> String {
-    let lengths = LENGTHS.map(|length| format!("n = {}", thousands(length as u64))).join(" | ");
-    format!("| no knee | {lengths} |\n|---|{}\n", "---|".repeat(LENGTHS.len()))
+    head("no knee", &LENGTHS.map(|length| format!("n = {}", thousands(length as u64))))
 }
 
 /// The row of a shape, which begins the same for fewer lengths.
@@ -133,7 +130,7 @@ impl SteppedSeries {
     /// So many values, and where the knees are: one knee anywhere from 15% to 85% of the series, a second one anywhere
     /// from 30% of it after the first. The level falls, and falls again or rises again.
     fn series(self, count: usize, seed: u64) -> (Vec<f64>, Vec<usize>) {
-        let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+        let mut random = random(seed);
         let at = |share: f64| (share * count as f64).round() as usize;
         let places = match self.knees {
             1 => vec![at(random.random_range(0.15..0.85))],
@@ -259,8 +256,7 @@ pub(crate) fn sixteen_zones(lengths: &[usize]) -> String {
                     _ => 2,
                 }] += 1;
             }
-            let cells = counts.map(|count| percent(count, SERIES)).join(" | ");
-            writeln!(out, "| {noise}% | {length} | {cells} |").expect("a string takes text");
+            out += &row(format!("{noise}% | {length}"), &counts.map(|count| percent(count, SERIES)));
         }
     }
     out
@@ -272,7 +268,7 @@ pub(crate) fn zones_head() -> String {
 
 /// Sixteen zones of equal length, from 100 down to half of it.
 fn zoned_series(count: usize, variation: f64, seed: u64) -> Vec<f64> {
-    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let mut random = random(seed);
     let mut noise = Noise::default();
     let level = |index: usize| 100.0 - 50.0 * (index * 16 / count) as f64 / 15.0;
     (0..count).map(|index| level(index) * noise.around_one(variation, 0.0, &mut random)).collect()
