@@ -45,15 +45,13 @@ impl Base {
             return Ok(self);
         }
         let growth = bytes as f64 / self.model.capacity_bytes as f64;
-        let mut entries =
-            vec![("identity.capacity_bytes", wording::entry(&bytes.to_string(), None, wording::CAPACITY))];
+        let mut entries = vec![("identity.capacity_bytes", wording::entry(bytes, None, wording::CAPACITY))];
         for key in CAPACITY_KEYS {
             if let Some(value) = value_of(&self.model, key) {
                 let value = (value * growth).ceil();
-                entries.push((key, wording::entry(&value.to_string(), None, &wording::scaled(&self.name))));
+                entries.push((key, wording::entry(value, None, &wording::scaled(&self.name))));
             }
         }
-        let entries: Vec<(&str, &str)> = entries.iter().map(|(key, entry)| (*key, entry.as_str())).collect();
         let text = replace_entries(&self.name, &self.text, &entries)?;
         Self::new(&self.spec, &self.name, text).map(|base| Self { name: self.name, ..base })
     }
@@ -66,6 +64,11 @@ impl Base {
     /// The parsed drive file.
     pub fn model(&self) -> &Model {
         &self.model
+    }
+
+    /// Whether the drive is a hard disk.
+    pub(crate) fn rotates(&self) -> bool {
+        self.model.source("mechanics.rotations_per_minute").is_some()
     }
 
     /// The text of the drive file.
@@ -99,12 +102,9 @@ impl Base {
     /// # Errors
     /// The file lacks one of the keys.
     pub fn text_with(&self, values: &[(&'static str, f64)]) -> Result<String, SimError> {
-        let entries: Vec<(&str, String)> = values
-            .iter()
-            .map(|(key, value)| (*key, wording::entry(&value.to_string(), None, wording::CANDIDATE)))
-            .collect();
-        let entries: Vec<(&str, &str)> = entries.iter().map(|(key, entry)| (*key, entry.as_str())).collect();
-        replace_entries(&self.name, &self.text, &entries)
+        let entry =
+            |(key, value): &(&'static str, f64)| (*key, wording::entry(value, None, wording::CANDIDATE));
+        replace_entries(&self.name, &self.text, &values.iter().map(entry).collect::<Vec<_>>())
     }
 
     /// Opens the drive with these values, in the state in which every run begins.

@@ -10,14 +10,12 @@ use statrs::distribution::{ContinuousCDF as _, StudentsT};
 use crate::base::Base;
 use crate::combination::{Combination, combinations};
 use crate::error::CalibrationError;
-use crate::estimate::{Estimate, Standing};
 use crate::file;
 use crate::metric::MetricKind;
 use crate::noise::Noise;
-use crate::observer::Observer;
-use crate::parameter::Parameter;
+use crate::parameter::{Estimate, Parameter, Standing};
 use crate::prediction::{Prediction, predictions};
-use crate::problem::Problem;
+use crate::problem::{Observer, Problem};
 use crate::rehearsal::{Effort, Groups, MeasuredRun, Rehearsal, Row};
 use crate::search::{Budget, Fit, PRIOR_SD, base_cost, search};
 
@@ -193,9 +191,8 @@ fn rehearsals<'a>(
     groups: &mut Groups,
     effort: Effort,
 ) -> Result<Vec<Rehearsal<'a>>, CalibrationError> {
-    let rotates = base.model().source("mechanics.rotations_per_minute").is_some();
     let rehearsals: Vec<Rehearsal<'_>> =
-        runs.iter().map(|run| Rehearsal::new(run, groups, rotates, effort)).collect();
+        runs.iter().map(|run| Rehearsal::new(run, groups, base, effort)).collect();
     if rehearsals.iter().all(|rehearsal| rehearsal.rows.is_empty()) {
         return Err(CalibrationError::NothingMeasured(runs.iter().map(|run| run.name.clone()).collect()));
     }

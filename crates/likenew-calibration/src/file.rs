@@ -5,8 +5,7 @@ use likenew_sim::{SimError, replace_entries};
 
 use crate::base::Base;
 use crate::error::CalibrationError;
-use crate::estimate::{Estimate, Standing};
-use crate::parameter::value_of;
+use crate::parameter::{Estimate, Standing, value_of};
 use crate::rehearsal::MeasuredRun;
 use crate::wording;
 
@@ -40,14 +39,9 @@ fn text(
         .iter()
         .find_map(|run| run.evidence.identity.model.clone())
         .unwrap_or_else(|| base.model().model.clone());
-    let mut entries = vec![(
-        "identity.model",
-        wording::entry(
-            &wording::quoted(&wording::calibrated_model(&model)),
-            None,
-            &wording::source_of_model(&names),
-        ),
-    )];
+    let calibrated = wording::quoted(&wording::calibrated_model(&model));
+    let mut entries =
+        vec![("identity.model", wording::entry(calibrated, None, &wording::source_of_model(&names)))];
     for (key, value) in values {
         let estimate = estimates.iter().find(|estimate| estimate.key == *key);
         let (range, source) = match estimate {
@@ -61,16 +55,11 @@ fn text(
                 let range = (ranges && estimate.standing != Standing::Combined).then_some((low, high));
                 (range, wording::source(estimate, &names, &base.name))
             }
-            None => {
-                if value_of(base.model(), key) == Some(*value) {
-                    continue;
-                }
-                (None, wording::source_of_companion(&names))
-            }
+            None if value_of(base.model(), key) == Some(*value) => continue,
+            None => (None, wording::source_of_companion(&names)),
         };
-        entries.push((*key, wording::entry(&value.to_string(), range, &source)));
+        entries.push((*key, wording::entry(value, range, &source)));
     }
-    let entries: Vec<(&str, &str)> = entries.iter().map(|(key, entry)| (*key, entry.as_str())).collect();
     let text = replace_entries(&base.name, base.text(), &entries)?;
     // The first comment describes the base.
     let body = text.split_once("kind = ").map_or(text.as_str(), |(_, body)| body);

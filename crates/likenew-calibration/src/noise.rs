@@ -7,7 +7,7 @@
 use serde::Serialize;
 
 use crate::metric::MetricKind;
-use crate::rehearsal::Row;
+use crate::rehearsal::{Row, by_test};
 
 /// Errors of one kind of metric, as logarithms: 0.02 is 2%.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -44,14 +44,8 @@ impl Tests {
     /// The tests of all kinds.
     pub(crate) fn new(rows: &[Row]) -> Vec<Self> {
         let tests_of = |kind: MetricKind| {
-            let mut groups: Vec<(usize, Vec<usize>)> = Vec::new();
-            for (index, row) in rows.iter().enumerate().filter(|(_, row)| row.kind() == kind) {
-                match groups.iter_mut().find(|(group, _)| *group == row.group) {
-                    Some((_, members)) => members.push(index),
-                    None => groups.push((row.group, vec![index])),
-                }
-            }
-            Self { kind, groups: groups.into_iter().map(|(_, members)| members).collect() }
+            let rows = rows.iter().enumerate().filter(|(_, row)| row.kind() == kind);
+            Self { kind, groups: by_test(rows) }
         };
         MetricKind::ALL.into_iter().map(tests_of).filter(|tests| !tests.groups.is_empty()).collect()
     }
@@ -69,20 +63,14 @@ impl Tests {
         let means: Vec<(f64, f64)> = self
             .groups
             .iter()
-            .map(|group| {
-                let count = group.len() as f64;
-                let mean = group.iter().map(|row| residuals[*row]).sum::<f64>() / count;
-                let weight = group.iter().map(|row| weights[*row]).sum::<f64>() / count;
-                (mean * weight.sqrt(), count)
-            })
+            .map(|group| (mean(group, residuals) * mean(group, weights).sqrt(), group.len() as f64))
             .collect();
         let repeats: usize = self.groups.iter().map(|group| group.len() - 1).sum();
         let squares: f64 = self
             .groups
             .iter()
-            .zip(&means)
-            .flat_map(|(group, (_, count))| {
-                let mean = group.iter().map(|row| residuals[*row]).sum::<f64>() / count;
+            .flat_map(|group| {
+                let mean = mean(group, residuals);
                 group.iter().map(move |row| weights[*row] * (residuals[*row] - mean).powi(2))
             })
             .sum();
@@ -102,7 +90,7 @@ impl Tests {
     pub(crate) fn whiten(&self, noise: &Noise, column: &mut [f64]) {
         for group in &self.groups {
             let count = group.len() as f64;
-            let mean = group.iter().map(|row| column[*row]).sum::<f64>() / count;
+            let mean = mean(group, column);
             let of_mean = (noise.passes.powi(2) + count * noise.model.powi(2)).sqrt();
             for row in group {
                 column[*row] = (column[*row] - mean) / noise.passes + mean / of_mean;
@@ -114,6 +102,11 @@ impl Tests {
     pub(crate) fn rows(&self) -> impl Iterator<Item = usize> {
         self.groups.iter().flatten().copied()
     }
+}
+
+/// The mean of a test's rows.
+fn mean(group: &[usize], column: &[f64]) -> f64 {
+    group.iter().map(|row| column[*row]).sum::<f64>() / group.len() as f64
 }
 
 /// The simulation's error: the most likely of many trial values. `growth` compensates for squared means that fitting

@@ -1,4 +1,4 @@
-//! The parameters that can be calibrated: values of a drive file that decide its speed, with their limits.
+//! The parameters that can be calibrated: values of a drive file that decide its speed, with their limits and results.
 //!
 //! A parameter is a factor on one or several values. If only a product can be observed, one of its factors is a
 //! parameter and the others stay. For example, the program rate is the number of dies over the program time: the number
@@ -67,6 +67,9 @@ const MB: f64 = 1e6;
 const KIB: f64 = 1024.0;
 const GIB: f64 = KIB * KIB * KIB;
 
+const FLASH_COMMAND: (f64, f64) = (0.3 * MICROSECOND, 5.0 * MILLISECOND);
+const AVERAGE_SEEK: (f64, f64) = (2.0 * MILLISECOND, 40.0 * MILLISECOND);
+
 const BENCH: &str = "likenew bench";
 const SWEEP: &str = "likenew sweep";
 const FILL: &str = "likenew fill";
@@ -87,20 +90,8 @@ const fn parameter(
 pub const PARAMETERS: &[Parameter] = &[
     parameter("link.bytes_per_s", "link rate", Unit::Rate, (10.0 * MB, 20_000.0 * MB), SWEEP),
     // Flash
-    parameter(
-        "firmware.read_command_ns",
-        "read command",
-        Unit::Time,
-        (0.3 * MICROSECOND, 5.0 * MILLISECOND),
-        SWEEP,
-    ),
-    parameter(
-        "firmware.write_command_ns",
-        "write command",
-        Unit::Time,
-        (0.3 * MICROSECOND, 5.0 * MILLISECOND),
-        SWEEP,
-    ),
+    parameter("firmware.read_command_ns", "read command", Unit::Time, FLASH_COMMAND, SWEEP),
+    parameter("firmware.write_command_ns", "write command", Unit::Time, FLASH_COMMAND, SWEEP),
     parameter("firmware.buffer_bytes", "write buffer", Unit::Bytes, (4.0 * KIB, 4.0 * GIB), ENDURE),
     parameter("nand.read_ns", "flash read", Unit::Time, (5.0 * MICROSECOND, MILLISECOND), BENCH),
     parameter("nand.program_ns", "flash program", Unit::Time, (50.0 * MICROSECOND, 20.0 * MILLISECOND), FILL),
@@ -132,23 +123,11 @@ pub const PARAMETERS: &[Parameter] = &[
             "mechanics.write_average_seek_ns",
             "mechanics.write_full_seek_ns",
         ],
-        ..parameter(
-            "mechanics.average_seek_ns",
-            "average seek",
-            Unit::Time,
-            (2.0 * MILLISECOND, 40.0 * MILLISECOND),
-            SURFACE,
-        )
+        ..parameter("mechanics.average_seek_ns", "average seek", Unit::Time, AVERAGE_SEEK, SURFACE)
     },
     Parameter {
         with: &["mechanics.write_track_seek_ns", "mechanics.write_full_seek_ns"],
-        ..parameter(
-            "mechanics.write_average_seek_ns",
-            "write seek",
-            Unit::Time,
-            (2.0 * MILLISECOND, 40.0 * MILLISECOND),
-            BENCH,
-        )
+        ..parameter("mechanics.write_average_seek_ns", "write seek", Unit::Time, AVERAGE_SEEK, BENCH)
     },
     parameter(
         "mechanics.head_switch_ns",
@@ -197,6 +176,43 @@ impl Parameter {
         let has = |parameter: &&Self| value_of(model, parameter.key).is_some_and(|value| value > 0.0);
         PARAMETERS.iter().filter(has).copied().collect()
     }
+}
+
+/// How well a value is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Standing {
+    /// The interval is within a tenth of the value.
+    Determined,
+    /// The interval is wider, but much narrower than the prior.
+    Rough,
+    /// Only a combination with other parameters is known; this value is one of many that fit.
+    Combined,
+    /// No measurement depends on the value, so it stays as in the base.
+    Undetermined,
+}
+
+/// The result for one parameter.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Estimate {
+    /// Key of the value in the drive file.
+    pub key: &'static str,
+    /// The name for people.
+    pub name: &'static str,
+    /// The unit of the values below.
+    pub unit: Unit,
+    /// The base's value.
+    pub base: f64,
+    /// The calibrated drive's value.
+    pub value: f64,
+    /// Lower end of the 90% interval.
+    pub low: f64,
+    /// Upper end of the 90% interval.
+    pub high: f64,
+    /// How well the value is known.
+    pub standing: Standing,
+    /// The command whose runs determine the value.
+    pub needs: &'static str,
 }
 
 /// The number at a key of a drive file.

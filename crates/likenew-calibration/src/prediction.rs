@@ -4,8 +4,8 @@ use serde::Serialize;
 
 use crate::base::Base;
 use crate::metric::MetricKind;
-use crate::observer::Observer;
-use crate::rehearsal::{Effort, Groups, MeasuredRun, Rehearsal};
+use crate::problem::Observer;
+use crate::rehearsal::{Effort, Groups, MeasuredRun, Rehearsal, by_test};
 
 /// The prediction of one run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -68,9 +68,6 @@ impl Prediction {
     }
 }
 
-/// Number of the test, kind of metric, and measured and simulated logarithm of each pass.
-type Passes = (usize, MetricKind, Vec<(f64, Option<f64>)>);
-
 /// Predictions of runs with these values. A run that the drive cannot do gets no tests.
 pub(crate) fn predictions(
     base: &Base,
@@ -80,30 +77,22 @@ pub(crate) fn predictions(
     effort: Effort,
     observer: &dyn Observer,
 ) -> Vec<Prediction> {
-    let rotates = base.model().source("mechanics.rotations_per_minute").is_some();
     let predict = |run: &MeasuredRun| {
-        let rehearsal = Rehearsal::new(run, groups, rotates, effort);
+        let rehearsal = Rehearsal::new(run, groups, base, effort);
         let simulated = rehearsal.simulate(base, values, &|| observer.stop_requested()).unwrap_or_default();
-        let mut tests: Vec<Passes> = Vec::new();
-        for (row, simulated) in rehearsal.rows.iter().zip(simulated) {
-            let pair = (row.measured, simulated);
-            match tests.iter_mut().find(|(group, ..)| *group == row.group) {
-                Some((.., pairs)) => pairs.push(pair),
-                None => tests.push((row.group, row.kind(), vec![pair])),
-            }
-        }
-        let test = |(group, kind, pairs): Passes| {
-            let count = pairs.len() as f64;
-            let measured = pairs.iter().map(|(measured, _)| measured).sum::<f64>() / count;
-            let simulated: Option<f64> = pairs.iter().map(|(_, simulated)| *simulated).sum();
+        let test = |rows: Vec<usize>| {
+            let (count, first) = (rows.len() as f64, &rehearsal.rows[rows[0]]);
+            let measured = rows.iter().map(|row| rehearsal.rows[*row].measured).sum::<f64>() / count;
+            let simulated: Option<f64> = rows.iter().map(|row| simulated[*row]).sum();
             TestPrediction {
-                name: groups.names[group].clone(),
-                kind,
+                name: groups.names[first.group].clone(),
+                kind: first.kind(),
                 measured: measured.exp(),
                 simulated: simulated.map(|sum| (sum / count).exp()),
             }
         };
-        let tests = tests.into_iter().map(test).collect();
+        let simulated_rows = rehearsal.rows.iter().enumerate().take(simulated.len());
+        let tests = by_test(simulated_rows).into_iter().map(test).collect();
         Prediction { run: run.name.clone(), tests }
     };
     runs.iter().map(predict).collect()

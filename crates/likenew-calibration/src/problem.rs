@@ -1,4 +1,4 @@
-//! The differences between measured metrics and those of a candidate.
+//! The differences between measured metrics and those of a candidate, and how a caller follows the search.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -6,9 +6,22 @@ use rayon::ThreadPool;
 use rayon::prelude::*;
 
 use crate::base::Base;
-use crate::observer::Observer;
 use crate::parameter::{Parameter, value_of};
 use crate::rehearsal::{Rehearsal, Row};
+
+/// Follows a calibration; called from any of its threads.
+pub trait Observer: Sync {
+    /// `done` candidates of about `planned` were simulated.
+    fn on_progress(&self, _done: usize, _planned: usize) {}
+
+    /// Whether the user asked to stop.
+    fn stop_requested(&self) -> bool {
+        false
+    }
+}
+
+/// Ignores everything.
+impl Observer for () {}
 
 /// The fitting problem: find moves of the parameters with which a candidate reproduces the runs.
 pub(crate) struct Problem<'a> {

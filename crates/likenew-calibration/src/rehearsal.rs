@@ -10,7 +10,6 @@ use likenew_run::run::run;
 
 use crate::base::Base;
 use crate::metric::{Metric, MetricKind};
-use crate::view::View;
 
 /// A run of the real drive.
 #[derive(Clone, Debug)]
@@ -61,6 +60,18 @@ impl Row {
     }
 }
 
+/// Indexes of rows by test, in the order of the tests' first rows.
+pub(crate) fn by_test<'r>(rows: impl Iterator<Item = (usize, &'r Row)>) -> Vec<Vec<usize>> {
+    let mut tests: Vec<(usize, Vec<usize>)> = Vec::new();
+    for (index, row) in rows {
+        match tests.iter_mut().find(|(group, _)| *group == row.group) {
+            Some((_, members)) => members.push(index),
+            None => tests.push((row.group, vec![index])),
+        }
+    }
+    tests.into_iter().map(|(_, members)| members).collect()
+}
+
 /// A run prepared for simulation.
 pub(crate) struct Rehearsal<'a> {
     pub(crate) run: &'a MeasuredRun,
@@ -95,7 +106,7 @@ impl Groups {
 const LEVEL_RATIO: f64 = 1.1;
 
 impl<'a> Rehearsal<'a> {
-    pub(crate) fn new(run: &'a MeasuredRun, groups: &mut Groups, rotates: bool, effort: Effort) -> Self {
+    pub(crate) fn new(run: &'a MeasuredRun, groups: &mut Groups, base: &Base, effort: Effort) -> Self {
         let segments = &run.evidence.segments;
         let mut rows = Vec::new();
         let workloads = segments
@@ -105,7 +116,7 @@ impl<'a> Rehearsal<'a> {
                 if !can_be_simulated(segment) {
                     return None;
                 }
-                let limit = limit(segments, index, rotates, effort);
+                let limit = limit(segments, index, base.rotates(), effort);
                 let mut workload = segment.workload.clone();
                 if let Some(limit) = limit {
                     workload.until.ops = Some(workload.until.ops.unwrap_or(u64::MAX).min(limit));
@@ -135,8 +146,7 @@ impl<'a> Rehearsal<'a> {
         values: &[(&'static str, f64)],
         stop: &dyn Fn() -> bool,
     ) -> Option<Vec<Option<f64>>> {
-        let drive = base.open(values).ok()?;
-        let mut drive = View::new(drive, &self.run.evidence.geometry)?;
+        let mut drive = base.open(values).ok()?.narrowed_to(&self.run.evidence.geometry)?;
         let mut simulated: Vec<Option<Segment>> = Vec::with_capacity(self.workloads.len());
         for step in self.run.evidence.history() {
             if stop() {

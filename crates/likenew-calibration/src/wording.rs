@@ -1,15 +1,17 @@
 //! Sentences of a calibration: sources in the drive file, and errors.
 
+use std::fmt::Display;
+
 use likenew_core::quantity::range;
 
-use crate::estimate::{Estimate, Standing};
+use crate::parameter::{Estimate, Standing};
 
 pub(crate) const STOPPED: &str = "the calibration was stopped; no file was written";
 pub(crate) const CANDIDATE: &str = "tried";
 pub(crate) const CAPACITY: &str = "the size of the drive that was measured";
 
 /// A value as an entry of a drive file.
-pub(crate) fn entry(value: &str, range: Option<(f64, f64)>, source: &str) -> String {
+pub(crate) fn entry(value: impl Display, range: Option<(f64, f64)>, source: &str) -> String {
     let source = quoted(source);
     match range {
         Some((low, high)) => format!("{{ value = {value}, range = [{low}, {high}], source = {source} }}"),

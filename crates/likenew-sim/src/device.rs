@@ -5,7 +5,8 @@ use likenew_core::counters::{Counters, FlashCounters, Wear};
 use likenew_core::io::{Completion, DataClass, Io, Op, Outcome, Slot};
 use likenew_core::target::Health;
 use likenew_core::units::{Nanos, amount};
-use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
 /// The panic message when a mechanism lacks a call that only layers may leave out.
 const OWN_ANSWER: &str = "own answer";
@@ -34,11 +35,46 @@ pub(crate) trait Device: Send {
 
     /// When the next internal event is due, if any is pending.
     fn next_at(&self) -> Option<Nanos> {
-        self.inside()?.next_at()
+        earlier(self.inside()?.next_at(), self.own_next_at())
     }
 
     /// Handles the next event and appends the I/Os that end with it to `done`.
-    fn step(&mut self, done: &mut Vec<Completion>);
+    fn step(&mut self, done: &mut Vec<Completion>) {
+        let inside = self.inside().expect(OWN_ANSWER);
+        match self.own_next_at() {
+            Some(own) if inside.next_at().is_none_or(|at| own < at) => done.extend(self.own_step()),
+            _ => self.step_inside(done),
+        }
+    }
+
+    /// When the next event of a layer's own is due, if any is pending.
+    fn own_next_at(&self) -> Option<Nanos> {
+        None
+    }
+
+    /// Handles the next event of a layer's own; returns the I/O that ends with it.
+    fn own_step(&mut self) -> Option<Completion> {
+        None
+    }
+
+    /// Handles the next event of the device that a layer wraps.
+    fn step_inside(&mut self, done: &mut Vec<Completion>) {
+        let before = done.len();
+        self.inside_mut().expect(OWN_ANSWER).step(done);
+        let mut passed = before;
+        for index in before..done.len() {
+            if let Some(completion) = self.pass_on(done[index]) {
+                done[passed] = completion;
+                passed += 1;
+            }
+        }
+        done.truncate(passed);
+    }
+
+    /// Takes an I/O that the wrapped device has ended; returns the one that ends with it above the layer.
+    fn pass_on(&mut self, completion: Completion) -> Option<Completion> {
+        Some(completion)
+    }
 
     /// Whether the device keeps the bytes that are written.
     fn keeps_data(&self) -> bool {
@@ -89,6 +125,20 @@ pub(crate) trait Device: Send {
         self.inside().expect(OWN_ANSWER).flash_counters()
     }
 }
+
+/// Names the field with the device that a layer wraps.
+macro_rules! wraps {
+    ($field:ident) => {
+        fn inside(&self) -> Option<&dyn Device> {
+            Some(&*self.$field)
+        }
+
+        fn inside_mut(&mut self) -> Option<&mut dyn Device> {
+            Some(&mut *self.$field)
+        }
+    };
+}
+pub(crate) use wraps;
 
 /// Serializes a device's state.
 pub(crate) fn to_bytes(state: &impl Serialize) -> Vec<u8> {
@@ -148,6 +198,23 @@ pub(crate) fn flash_counters(
         write_amplification,
         free_blocks,
         wear,
+    }
+}
+
+/// The saved state of a layer, and that of the device inside.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct SavedLayer<L> {
+    pub(crate) layer: L,
+    pub(crate) inner: Vec<u8>,
+}
+
+impl<L: DeserializeOwned> SavedLayer<L> {
+    /// Reads the [saved](Device::save) state of a drive with such a layer.
+    ///
+    /// # Errors
+    /// The bytes are not such a state.
+    pub(crate) fn unpack(state: &[u8]) -> Result<Self, SnapshotError> {
+        Ok(postcard::from_bytes(state)?)
     }
 }
 

@@ -22,7 +22,7 @@ use destager::{Aging, DestageDemand, Destager, DirectWrite, Work};
 use shingles::{MediaCache, ShingleParameters};
 
 /// The parameters of a hard disk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DiskParameters {
     /// The link to the host.
     pub link: LinkParameters,
@@ -55,7 +55,7 @@ pub struct DiskParameters {
 }
 
 /// Seek times as data sheets give them, settling included.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SeekTimes {
     /// To the adjacent cylinder.
     pub track: Nanos,
@@ -72,7 +72,7 @@ impl DiskParameters {
     /// The parameters contradict each other.
     pub fn check(&self) -> Result<(), LayoutError> {
         self.platters.check()?;
-        self.seek_curves(Platters::new(self.platters).cylinders())?;
+        self.seek_curves(Platters::new(self.platters).cylinders)?;
         let needed = self.segment_bytes.saturating_add(self.write_cache_bytes);
         if needed > self.memory_bytes {
             return Err(LayoutError::SmallMemory { memory: self.memory_bytes, needed });
@@ -227,7 +227,7 @@ impl DiskDrive {
         let mut disk = Self::new(parameters);
         if let Some(sectors) = contents {
             disk.keep_data();
-            disk.contents.as_mut().expect("it keeps bytes").restore(sectors);
+            disk.contents.as_mut().expect("it keeps bytes").sectors = sectors;
         }
         if let (Some(shingles), Some(cache)) = (&mut disk.destager.shingles, media_cache) {
             // Cleaning of a band starts over.
@@ -308,7 +308,7 @@ impl DiskDrive {
             if !cache.reserve(&part) {
                 return;
             }
-            let (sectors, used) = (part.end - part.start, cache.sectors());
+            let (sectors, used) = (part.end - part.start, cache.sectors);
             if request.advance(sectors) {
                 self.blocked.pop_front();
             }
@@ -475,7 +475,7 @@ impl DiskDrive {
             Job::Read(slot, physical) => {
                 self.read_ahead.start(&physical, now, &self.arm.platters);
                 let memory = self.parameters.memory_bytes / u64::from(self.parameters.platters.sector_bytes);
-                self.read_ahead.fit(memory - self.destager.cache.as_ref().map_or(0, WriteCache::sectors));
+                self.read_ahead.fit(memory - self.destager.cache.as_ref().map_or(0, |cache| cache.sectors));
                 if self.is_over(slot, physical.end - physical.start) {
                     self.reply(slot, now);
                 }
@@ -567,7 +567,7 @@ impl Device for DiskDrive {
     }
 
     fn save(&self, _now: Nanos) -> Vec<u8> {
-        let contents = self.contents.as_ref().map(PlainContents::sectors);
+        let contents = self.contents.as_ref().map(|contents| &contents.sectors);
         to_bytes(&(contents, self.destager.shingles.as_ref().map(|shingles| &shingles.cache)))
     }
 

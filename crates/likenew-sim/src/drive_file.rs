@@ -3,9 +3,11 @@
 
 use std::fmt;
 use std::ops::RangeInclusive;
+use std::str::FromStr;
 
 use likenew_core::input::one_line;
 use serde::Serialize;
+use strum::VariantNames;
 use toml::Spanned;
 use toml::de::{DeInteger, DeTable, DeValue};
 use toml_edit::{DocumentMut, TableLike, TomlError, Value};
@@ -97,40 +99,40 @@ impl<'a> Section<'a> {
         key: &'static str,
         read: impl FnOnce(&mut Self) -> Result<T, SimError>,
     ) -> Result<Option<T>, SimError> {
-        if self.has(key) { self.table(key, read).map(Some) } else { Ok(None) }
+        self.optional(key, |section, key| section.table(key, read))
+    }
+
+    /// Reads a key with `read`, if it is present.
+    pub(crate) fn optional<T>(
+        &mut self,
+        key: &'static str,
+        read: impl FnOnce(&mut Self, &'static str) -> Result<T, SimError>,
+    ) -> Result<Option<T>, SimError> {
+        if self.has(key) { read(self, key).map(Some) } else { Ok(None) }
     }
 
     /// Reads a whole number that has a source.
-    pub(crate) fn integer(&mut self, key: &'static str, range: RangeInclusive<u64>) -> Result<u64, SimError> {
-        let domain = Domain::Whole { least: *range.start(), most: *range.end() };
-        self.value(key, domain, |value| match value {
-            DeValue::Integer(number) => parse_whole(number).filter(|number| range.contains(number)),
+    pub(crate) fn whole<T: Copy + Into<u64> + TryFrom<u64>>(
+        &mut self,
+        key: &'static str,
+        range: RangeInclusive<T>,
+    ) -> Result<T, SimError> {
+        let (least, most) = ((*range.start()).into(), (*range.end()).into());
+        self.value(key, Domain::Whole { least, most }, |value| match value {
+            DeValue::Integer(number) => {
+                parse_whole(number).filter(|number| (least..=most).contains(number))?.try_into().ok()
+            }
             _ => None,
         })
     }
 
     /// Reads a whole number that may be absent.
-    pub(crate) fn integer_or_none(
+    pub(crate) fn whole_or_none<T: Copy + Into<u64> + TryFrom<u64>>(
         &mut self,
         key: &'static str,
-        range: RangeInclusive<u64>,
-    ) -> Result<Option<u64>, SimError> {
-        if self.has(key) { self.integer(key, range).map(Some) } else { Ok(None) }
-    }
-
-    /// Reads a multiple of another value that may be absent.
-    pub(crate) fn multiple_or_none(
-        &mut self,
-        key: &'static str,
-        range: RangeInclusive<u64>,
-        (unit_key, value): (&'static str, u64),
-    ) -> Result<Option<u64>, SimError> {
-        match self.integer_or_none(key, range)? {
-            Some(number) if !number.is_multiple_of(value) => {
-                self.refuse(key, number, Domain::MultipleOf { key: unit_key, value })
-            }
-            number => Ok(number),
-        }
+        range: RangeInclusive<T>,
+    ) -> Result<Option<T>, SimError> {
+        self.optional(key, |section, key| section.whole(key, range))
     }
 
     /// Reads a multiple of another value.
@@ -138,32 +140,19 @@ impl<'a> Section<'a> {
         &mut self,
         key: &'static str,
         range: RangeInclusive<u64>,
-        unit: (&'static str, u64),
+        (unit_key, value): (&'static str, u64),
     ) -> Result<u64, SimError> {
-        let number = self.integer(key, range)?;
-        if number.is_multiple_of(unit.1) {
+        let number = self.whole(key, range)?;
+        if number.is_multiple_of(value) {
             return Ok(number);
         }
-        self.refuse(key, number, Domain::MultipleOf { key: unit.0, value: unit.1 })
-    }
-
-    /// Reads a whole number that fits 32 bits.
-    pub(crate) fn count(&mut self, key: &'static str, range: RangeInclusive<u32>) -> Result<u32, SimError> {
-        let range = u64::from(*range.start())..=u64::from(*range.end());
-        self.integer(key, range).map(|number| u32::try_from(number).expect("the range fits 32 bits"))
+        self.refuse(key, number, Domain::MultipleOf { key: unit_key, value })
     }
 
     /// Reads a number that has a source.
     pub(crate) fn number(&mut self, key: &'static str, range: RangeInclusive<f64>) -> Result<f64, SimError> {
         let domain = Domain::Number { least: *range.start(), most: *range.end() };
-        self.value(key, domain, |value| {
-            let number: f64 = match value {
-                DeValue::Float(number) => number.as_str().parse().ok()?,
-                DeValue::Integer(number) => parse_whole(number)? as f64,
-                _ => return None,
-            };
-            range.contains(&number).then_some(number)
-        })
+        self.value(key, domain, |value| number(value).filter(|number| range.contains(number)))
     }
 
     /// Reads `true` or `false` with its source.
@@ -171,26 +160,9 @@ impl<'a> Section<'a> {
         self.value(key, Domain::Truth, |value| value.as_bool())
     }
 
-    /// Reads `true` or `false` that may be absent.
-    pub(crate) fn truth_or_none(&mut self, key: &'static str) -> Result<Option<bool>, SimError> {
-        if self.has(key) { self.truth(key).map(Some) } else { Ok(None) }
-    }
-
-    /// Reads one of `words` with its source, and returns what the word stands for.
-    pub(crate) fn one_of<T: Copy>(&mut self, key: &'static str, words: &[(&str, T)]) -> Result<T, SimError> {
-        let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-        self.value(key, Domain::words(&known), |value| {
-            words.iter().find(|(word, _)| value.as_str() == Some(word)).map(|(_, meaning)| *meaning)
-        })
-    }
-
-    /// Reads one of `words` that may be absent.
-    pub(crate) fn one_of_or_none<T: Copy>(
-        &mut self,
-        key: &'static str,
-        words: &[(&str, T)],
-    ) -> Result<Option<T>, SimError> {
-        if self.has(key) { self.one_of(key, words).map(Some) } else { Ok(None) }
+    /// Reads a word that stands for one of the variants of `T`.
+    pub(crate) fn one_of<T: FromStr + VariantNames>(&mut self, key: &'static str) -> Result<T, SimError> {
+        self.value(key, Domain::Words(T::VARIANTS), |value| value.as_str()?.parse().ok())
     }
 
     /// Reads a line of text with its source.
@@ -198,27 +170,24 @@ impl<'a> Section<'a> {
         self.value(key, Domain::Line, |value| line(value).map(str::to_owned))
     }
 
-    /// Reads and parses a text that may be absent.
-    pub(crate) fn parsed_or_none<T>(
+    /// Reads and parses a text.
+    pub(crate) fn parsed<T>(
         &mut self,
         key: &'static str,
         domain: Domain,
         parse: impl Fn(&str) -> Option<T>,
-    ) -> Result<Option<T>, SimError> {
-        if !self.has(key) {
-            return Ok(None);
-        }
-        self.value(key, domain, |value| line(value).and_then(&parse)).map(Some)
+    ) -> Result<T, SimError> {
+        self.value(key, domain, |value| line(value).and_then(&parse))
     }
 
     /// Reads one of `words` that has no source.
     pub(crate) fn word(
         &mut self,
         key: &'static str,
-        words: &[&'static str],
+        words: &'static [&'static str],
     ) -> Result<&'static str, SimError> {
         let path = self.path(key);
-        let domain = Domain::words(words);
+        let domain = Domain::Words(words);
         let Some(entry) = self.take(key) else { return Err(self.error(FileError::NoWord { path, domain })) };
         let word = words.iter().find(|word| entry.get_ref().as_str() == Some(word));
         word.copied().ok_or_else(|| {
@@ -440,9 +409,7 @@ pub(crate) fn read_choices(
 
 fn number(value: &DeValue<'_>) -> Option<f64> {
     match value {
-        DeValue::Integer(number) => {
-            u64::from_str_radix(number.as_str(), number.radix()).ok().map(|n| n as f64)
-        }
+        DeValue::Integer(number) => parse_whole(number).map(|whole| whole as f64),
         DeValue::Float(number) => number.as_str().parse().ok(),
         _ => None,
     }
@@ -468,7 +435,11 @@ pub fn replace_values(file: &str, text: &str, values: &[(&str, &str)]) -> Result
 ///
 /// # Errors
 /// The text or an entry is not TOML, or a key has no entry.
-pub fn replace_entries(file: &str, text: &str, entries: &[(&str, &str)]) -> Result<String, SimError> {
+pub fn replace_entries(
+    file: &str,
+    text: &str,
+    entries: &[(&str, impl AsRef<str>)],
+) -> Result<String, SimError> {
     edit(file, text, entries, |entry, parts| {
         let parts = parts.as_inline_table()?;
         entry.clear();
@@ -483,7 +454,7 @@ pub fn replace_entries(file: &str, text: &str, entries: &[(&str, &str)]) -> Resu
 fn edit(
     file: &str,
     text: &str,
-    values: &[(&str, &str)],
+    values: &[(&str, impl AsRef<str>)],
     change: impl Fn(&mut dyn TableLike, Value) -> Option<()>,
 ) -> Result<String, SimError> {
     let whole = Text { file, text };
@@ -493,7 +464,7 @@ fn edit(
     };
     let mut document = text.parse::<DocumentMut>().map_err(not_toml)?;
     for (key, value) in values {
-        let value = value.parse().map_err(not_toml)?;
+        let value = value.as_ref().parse().map_err(not_toml)?;
         let put = || {
             let (section, name) = key.split_once('.')?;
             let section = document.get_mut(section)?.as_table_like_mut()?;

@@ -26,8 +26,6 @@ pub enum SimError {
         path: PathBuf,
         /// The system's error.
         source: std::io::Error,
-        /// The drives that need no file.
-        available: String,
     },
     /// The process cannot get enough memory for the drive.
     #[error("{text} needs {} of memory: {}; raise the limit (ulimit -v), or take a smaller drive (`likenew drives`)", Size(*.bytes), system_reason(source))]
@@ -129,28 +127,26 @@ impl SettingError {
 /// Why a drive cannot be in a situation, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum SituationError {
-    #[error("the {model} is a cloud volume, which has no such link; leave out link=")]
-    VolumeWithoutLink { model: String },
+    #[error("the {0} is a cloud volume, which has no such link; leave out link=")]
+    VolumeWithoutLink(String),
     #[error("the {model} is connected by {own_bus}; {link} is another bus; leave out link=")]
     OtherBus { model: String, own_bus: &'static str, link: String },
-    #[error(
-        "the {model} is connected by a link that corrects errors itself within microseconds; leave out crc="
-    )]
-    CorrectingLink { model: String },
-    #[error("the {model} has no firmware of its own; leave out firmware=")]
-    NoFirmware { model: String },
+    #[error("the {0} is connected by a link that corrects errors itself within microseconds; leave out crc=")]
+    CorrectingLink(String),
+    #[error("the {0} has no firmware of its own; leave out firmware=")]
+    NoFirmware(String),
     #[error(
         "{key} is {bytes}: of the {model} it takes a multiple of its sectors, {sector} bytes, below its {capacity} bytes"
     )]
     OddBytes { key: &'static str, bytes: u64, model: String, sector: u64, capacity: u64 },
-    #[error("the {model} keeps no part of its mapping table in host memory; leave out hmb=")]
-    NoHostMemory { model: String },
-    #[error("the {model} is not a volume that could be restored from a snapshot; leave out lazy=")]
-    NotAVolume { model: String },
-    #[error("the {model} has no flash that wears out; leave out wear=")]
-    NoWear { model: String },
-    #[error("the {model} is not a hard disk, so it has no slow region; leave out slow_region=")]
-    NoSlowRegion { model: String },
+    #[error("the {0} keeps no part of its mapping table in host memory; leave out hmb=")]
+    NoHostMemory(String),
+    #[error("the {0} is not a volume that could be restored from a snapshot; leave out lazy=")]
+    NotAVolume(String),
+    #[error("the {0} has no flash that wears out; leave out wear=")]
+    NoWear(String),
+    #[error("the {0} is not a hard disk, so it has no slow region; leave out slow_region=")]
+    NoSlowRegion(String),
 }
 
 /// What is wrong with a drive's file; file and line are added elsewhere.

@@ -1,9 +1,7 @@
 //! Explains the parts of a drive and the limits that follow from them, in words and numbers, without making
 //! the drive. `likenew sim show` and reports show the result.
 
-mod disk;
-mod flash;
-mod volume;
+mod mechanisms;
 mod wording;
 
 use std::fmt;
@@ -17,6 +15,7 @@ use crate::drive_file::SourceEntry;
 use crate::facts;
 use crate::model::{Mechanism, Model, RatedSpeeds};
 use crate::spec::{Spec, faults, with_cache};
+use mechanisms::{explain_disk, explain_flash, explain_volume};
 
 /// What the explanations of flash, disk and volume have in common.
 struct Parts {
@@ -28,9 +27,9 @@ struct Parts {
 
 fn parts(spec: &Spec, model: &Model) -> Parts {
     match &model.mechanism {
-        Mechanism::Flash(flash) => flash::explain(flash, facts::flash_state(spec, flash), spec),
-        Mechanism::Disk(disk) => disk::explain(&with_cache(spec, *disk), &facts::disk_state(spec, disk)),
-        Mechanism::Volume(volume) => volume::explain(volume, spec),
+        Mechanism::Flash(flash) => explain_flash(flash, facts::flash_state(spec, flash), spec),
+        Mechanism::Disk(disk) => explain_disk(&with_cache(spec, *disk), &facts::disk_state(spec, disk)),
+        Mechanism::Volume(volume) => explain_volume(volume, spec),
     }
 }
 

@@ -8,10 +8,10 @@ use crate::flash::Trim;
 use crate::flash::policies::PageMapParameters;
 use crate::model::{FlashModel, Layer, Mechanism, Model};
 use crate::spec::{OVERWRITE_BYTES, Spec, faults, past, with_cache, with_trim};
-use crate::state::{DriveTreatment, State};
+use crate::state::State;
 use crate::volume::VolumeParameters;
 use crate::wording;
-use crate::wording::{FlashPast, percent};
+use crate::wording::percent;
 
 type Facts = Vec<(String, String)>;
 
@@ -44,10 +44,8 @@ pub(crate) fn caveat(model: &Model) -> String {
 
 /// The history of a flash drive, in words.
 pub(crate) fn flash_state(spec: &Spec, flash: &FlashModel) -> String {
-    let DriveTreatment { fill, overwritten_share, age, .. } = past(spec, flash);
     let unit_bytes = u64::from(flash.parameters.page_bytes);
-    let (state, deleted) = (spec.state, spec.deleted);
-    wording::flash_past(&FlashPast { state, fill, overwritten_share, unit_bytes, deleted, age })
+    wording::flash_past(spec.state, &past(spec, flash), unit_bytes, spec.deleted)
 }
 
 /// The history of a disk, in words.
@@ -61,14 +59,13 @@ pub(crate) fn disk_state(spec: &Spec, disk: &DiskParameters) -> String {
 fn flash_facts(spec: &Spec, flash: &FlashModel) -> Facts {
     let parameters = with_trim(spec, flash.parameters);
     let (division, nand) = (flash.flash, parameters.nand);
-    let user = f64::from(division.user_pages) * f64::from(parameters.page_bytes);
-    let physical = flash.physical_bytes as f64;
+    let (over_user, over_all) = flash.spare_shares();
     let page = u64::from(parameters.page_bytes);
     let mut facts = vec![
         fact("state", flash_state(spec, flash)),
         fact("flash", amount(flash.physical_bytes)),
-        fact("over-provisioning (T − U)/U", percent((physical - user) / user)),
-        fact("spare share (T − U)/T", percent((physical - user) / physical)),
+        fact("over-provisioning (T − U)/U", percent(over_user)),
+        fact("spare share (T − U)/T", percent(over_all)),
         fact("channels × dies", format!("{} × {}", nand.channels, nand.dies_per_channel)),
         fact("mapping unit", amount(page)),
         fact("erase block", amount(u64::from(division.pages_per_block) * page)),

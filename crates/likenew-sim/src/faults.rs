@@ -13,9 +13,10 @@ use rand::seq::index::sample;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
+use strum::{EnumString, VariantNames};
 
 use crate::device::{
-    Device, MEDIUM_ERROR, NO_IO, SelfCounts, SnapshotError, earlier, flash_counters, grow, to_bytes,
+    Device, MEDIUM_ERROR, NO_IO, SavedLayer, SelfCounts, flash_counters, grow, to_bytes, wraps,
 };
 use crate::timeline::{EventQueue, Timeline, times, transfer_time};
 
@@ -103,17 +104,13 @@ impl ThrottleParameters {
 }
 
 /// What a bridge between host and drive does to TRIM.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, EnumString, VariantNames)]
+#[strum(serialize_all = "lowercase")]
 pub enum TrimDefect {
     /// Hides it, so that the host sends none.
     Hidden,
     /// Announces it and acknowledges it, but passes nothing on.
     Dropped,
-}
-
-impl TrimDefect {
-    /// Their names in files.
-    pub(crate) const WORDS: [(&str, Self); 2] = [("hidden", Self::Hidden), ("dropped", Self::Dropped)];
 }
 
 /// When a drive stalls: it accepts and answers nothing.
@@ -136,26 +133,23 @@ impl DriveFaults {
     /// The faults as names and values for people.
     pub fn describe(&self) -> Vec<(&'static str, String)> {
         let (retry, retries) = (self.retry, self.retries_max);
+        let [flipped, unreadable, slow] =
+            [&self.flipped, &self.unreadable, &self.slow].map(|ranges| wording::place(ranges));
+        let real = self.real_capacity_bytes;
         let described = [
-            self.real_capacity_bytes.map(|real| wording::real_capacity(real, self.wrap_bytes)),
-            wording::flipped(&self.flipped, self.flipped_bits),
-            self.lost_write_every.map(wording::lost_writes),
-            wording::unreadable(&self.unreadable, retries, retry),
-            wording::slow(&self.slow, retries, retry),
-            self.read_only_after_bytes.map(wording::read_only),
-            self.stall.map(|stall| wording::stalls(stall.every_ios, stall.interval, stall.span)),
-            self.trim.map(|trim| match trim {
-                TrimDefect::Hidden => wording::hidden_trim(),
-                TrimDefect::Dropped => wording::dropped_trim(),
-            }),
-            self.neighbor.map(|neighbor| {
-                wording::neighbor(neighbor.ios_per_s, neighbor.io_bytes, neighbor.write_percent)
-            }),
-            self.outliers.map(|outliers| wording::outliers(outliers.every_ios, outliers.span)),
-            self.throttle
-                .map(|throttle| wording::throttled(throttle.bytes_per_s, throttle.span, throttle.interval)),
+            ("real capacity", real.map(|real| wording::real_capacity(real, self.wrap_bytes))),
+            ("flipped bits", flipped.map(|place| wording::flipped(place, self.flipped_bits))),
+            ("lost writes", self.lost_write_every.map(wording::lost_writes)),
+            ("unreadable", unreadable.map(|place| wording::unreadable(place, retries, retry))),
+            ("slow region", slow.map(|place| wording::slow(place, retries, retry))),
+            ("read-only", self.read_only_after_bytes.map(wording::read_only)),
+            ("stalls", self.stall.map(wording::stalls)),
+            ("bridge", self.trim.map(wording::trim_defect)),
+            ("other I/O", self.neighbor.map(wording::neighbor)),
+            ("outliers", self.outliers.map(wording::outliers)),
+            ("throttling", self.throttle.map(wording::throttled)),
         ];
-        described.into_iter().flatten().collect()
+        described.into_iter().filter_map(|(name, what)| Some((name, what?))).collect()
     }
 }
 
@@ -228,16 +222,9 @@ impl Request {
     }
 }
 
-/// The saved state of a drive with faults.
-#[derive(Serialize, Deserialize)]
-pub(crate) struct SavedState {
-    counts: IoCounts,
-    pub(crate) inner: Vec<u8>,
-}
-
 /// I/Os of the host so far, those before the drive was last saved included.
 #[derive(Clone, Copy, Default, Serialize, Deserialize)]
-struct IoCounts {
+pub(crate) struct IoCounts {
     ios: u64,
     bytes_written: u64,
     writes: u64,
@@ -247,7 +234,6 @@ struct IoCounts {
 pub(crate) struct FaultyDevice {
     parameters: DriveFaults,
     inner: Box<dyn Device>,
-    inner_done: Vec<Completion>,
     events: EventQueue<Event>,
     /// By slot.
     requests: Vec<Request>,
@@ -267,30 +253,21 @@ pub(crate) struct FaultyDevice {
 
 impl FaultyDevice {
     /// Wraps a mechanism, which has the real capacity if the faults include one.
-    pub(crate) fn new(parameters: DriveFaults, inner: Box<dyn Device>, saved: Option<&SavedState>) -> Self {
+    pub(crate) fn new(parameters: DriveFaults, inner: Box<dyn Device>, saved: Option<IoCounts>) -> Self {
         Self {
             parameters,
             inner,
-            inner_done: Vec::new(),
             events: EventQueue::new(),
             requests: Vec::new(),
             data: Vec::new(),
             random: Xoshiro256PlusPlus::seed_from_u64(SEED),
             retrying: Timeline::default(),
             throttled: Timeline::default(),
-            counts: saved.map_or_else(IoCounts::default, |saved| saved.counts),
+            counts: saved.unwrap_or_default(),
             bytes_lost: 0,
             media_errors: 0,
             stalled_until: Nanos::ZERO,
         }
-    }
-
-    /// Reads the [saved](Device::save) state of a drive with faults.
-    ///
-    /// # Errors
-    /// The bytes are not such a state.
-    pub(crate) fn unpack(state: &[u8]) -> Result<SavedState, SnapshotError> {
-        Ok(postcard::from_bytes(state)?)
     }
 
     /// When the present stall ends, if the drive is stalled.
@@ -369,45 +346,6 @@ impl FaultyDevice {
         self.inner.accept(&part, now);
     }
 
-    /// Handles a part of an I/O that the mechanism has completed.
-    fn part_done(&mut self, part: Completion, done: &mut Vec<Completion>) {
-        let Completion { slot: Slot(slot), at, outcome } = part;
-        let request = &mut self.requests[slot as usize];
-        if request.outcome == Outcome::Done {
-            request.outcome = outcome;
-        }
-        let Request { io, remaining, retries, delay, outcome, is_nowhere, .. } = *request;
-        if io.op == Op::Read && self.inner.brings_bytes(&io) {
-            let bytes = self.inner.data(Slot(slot));
-            let end = (io.length - remaining) as usize;
-            let part = &mut self.data[slot as usize][end - bytes.len()..end];
-            if is_nowhere {
-                part.fill(0)
-            } else {
-                part.copy_from_slice(bytes)
-            }
-            if remaining == 0 {
-                self.flip_bits(slot, &io);
-            }
-        }
-        if remaining > 0 {
-            return self.enqueue(slot, at);
-        }
-        let mut ready = at + delay;
-        if retries > 0 {
-            ready = self.retrying.reserve(ready, times(self.parameters.retry, retries));
-        }
-        if let Some(throttle) = self.parameters.throttle.filter(|throttle| throttle.is_on(at)) {
-            let passes = transfer_time(io.length.into(), throttle.bytes_per_s);
-            ready = ready.max(self.throttled.reserve(at, passes));
-        }
-        if ready > at {
-            self.events.push(ready, Event::End(slot, outcome));
-        } else {
-            self.end(slot, outcome, at, done);
-        }
-    }
-
     /// Decides at random whether an I/O is an outlier.
     fn draw_outlier(&mut self, slot: u32) {
         if let Some(outliers) = self.parameters.outliers
@@ -433,26 +371,23 @@ impl FaultyDevice {
         }
     }
 
-    fn end(&mut self, slot: u32, outcome: Outcome, now: Nanos, done: &mut Vec<Completion>) {
-        match self.stall_end(now) {
-            Some(end) => self.events.push(end, Event::End(slot, outcome)),
-            None => done.push(Completion { slot: Slot(slot), at: now, outcome }),
-        }
+    /// Ends an I/O, now or when a stall is over.
+    fn end(&mut self, slot: u32, outcome: Outcome, now: Nanos) -> Option<Completion> {
+        let Some(end) = self.stall_end(now) else {
+            return Some(Completion { slot: Slot(slot), at: now, outcome });
+        };
+        self.events.push(end, Event::End(slot, outcome));
+        None
     }
 }
 
 impl Device for FaultyDevice {
-    fn inside(&self) -> Option<&dyn Device> {
-        Some(&*self.inner)
-    }
-
-    fn inside_mut(&mut self) -> Option<&mut dyn Device> {
-        Some(&mut *self.inner)
-    }
+    wraps!(inner);
 
     fn announce_slots(&mut self, count: u32) {
         self.inner.announce_slots(count);
         grow(&mut self.requests, count, Request::new(NO_IO));
+        grow(&mut self.data, count, Vec::new());
     }
 
     fn accept(&mut self, io: &Io, now: Nanos) {
@@ -467,34 +402,66 @@ impl Device for FaultyDevice {
         self.begin(io.slot.0, now);
     }
 
-    fn next_at(&self) -> Option<Nanos> {
-        earlier(self.inner.next_at(), self.events.next_at())
+    fn own_next_at(&self) -> Option<Nanos> {
+        self.events.next_at()
     }
 
-    fn step(&mut self, done: &mut Vec<Completion>) {
-        let next = self.next_at().expect("a drive steps only when something is to happen");
-        if self.inner.next_at() == Some(next) {
-            let mut parts = std::mem::take(&mut self.inner_done);
-            self.inner.step(&mut parts);
-            parts.drain(..).for_each(|part| self.part_done(part, done));
-            self.inner_done = parts;
-            return;
+    fn own_step(&mut self) -> Option<Completion> {
+        match self.events.pop()? {
+            (now, Event::End(slot, outcome)) => self.end(slot, outcome, now),
+            (now, Event::Begin(slot)) => {
+                self.begin(slot, now);
+                None
+            }
         }
-        match self.events.pop().expect("it is one of the two") {
-            (now, Event::Begin(slot)) => self.begin(slot, now),
-            (now, Event::End(slot, outcome)) => self.end(slot, outcome, now, done),
+    }
+
+    /// Takes a part of an I/O, and passes the next one on.
+    fn pass_on(&mut self, part: Completion) -> Option<Completion> {
+        let Completion { slot: Slot(slot), at, outcome } = part;
+        let request = &mut self.requests[slot as usize];
+        if request.outcome == Outcome::Done {
+            request.outcome = outcome;
         }
+        let Request { io, remaining, retries, delay, outcome, is_nowhere, .. } = *request;
+        if io.op == Op::Read && self.inner.brings_bytes(&io) {
+            let bytes = self.inner.data(Slot(slot));
+            let end = (io.length - remaining) as usize;
+            let part = &mut self.data[slot as usize][end - bytes.len()..end];
+            if is_nowhere {
+                part.fill(0)
+            } else {
+                part.copy_from_slice(bytes)
+            }
+            if remaining == 0 {
+                self.flip_bits(slot, &io);
+            }
+        }
+        if remaining > 0 {
+            self.enqueue(slot, at);
+            return None;
+        }
+        let mut ready = at + delay;
+        if retries > 0 {
+            ready = self.retrying.reserve(ready, times(self.parameters.retry, retries));
+        }
+        if let Some(throttle) = self.parameters.throttle.filter(|throttle| throttle.is_on(at)) {
+            let passes = transfer_time(io.length.into(), throttle.bytes_per_s);
+            ready = ready.max(self.throttled.reserve(at, passes));
+        }
+        if ready > at {
+            self.events.push(ready, Event::End(slot, outcome));
+            return None;
+        }
+        self.end(slot, outcome, at)
     }
 
     fn data(&mut self, slot: Slot) -> &mut Vec<u8> {
-        if self.data.len() <= slot.index() {
-            self.data.resize(slot.index() + 1, Vec::new());
-        }
         &mut self.data[slot.index()]
     }
 
     fn save(&self, now: Nanos) -> Vec<u8> {
-        to_bytes(&SavedState { counts: self.counts, inner: self.inner.save(now) })
+        to_bytes(&SavedLayer { layer: self.counts, inner: self.inner.save(now) })
     }
 
     /// A throttled drive reports that whatever the cause.

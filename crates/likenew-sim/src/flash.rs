@@ -17,6 +17,7 @@ mod write_buffer;
 
 use likenew_core::units::Nanos;
 use serde::{Deserialize, Serialize};
+use strum::{EnumString, VariantNames};
 
 use crate::front::LinkParameters;
 use map_cache::MapCacheParameters;
@@ -71,7 +72,8 @@ pub struct FirmwareParameters {
 }
 
 /// What a drive does with TRIM.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, EnumString, VariantNames)]
+#[strum(serialize_all = "lowercase")]
 pub enum Trim {
     /// Unmaps the pages before it acknowledges.
     Immediate,
@@ -82,10 +84,6 @@ pub enum Trim {
 }
 
 impl Trim {
-    /// Their names in files.
-    pub(crate) const WORDS: [(&str, Self); 3] =
-        [("immediate", Self::Immediate), ("lazy", Self::Lazy), ("ignored", Self::Ignored)];
-
     /// Whether TRIM ever has an effect.
     pub fn works(self) -> bool {
         self != Self::Ignored

@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 use crate::timeline::{EventQueue, Timeline, transfer_time};
 
 /// The parameters of a link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LinkParameters {
     /// Payload bytes per second in one direction.
     pub bytes_per_s: u64,
@@ -127,22 +127,13 @@ pub(crate) struct PlainContents {
     sector_bytes: u32,
     /// By slot of the host.
     requests: Vec<Vec<u8>>,
-    sectors: Sectors,
+    /// What was written.
+    pub(crate) sectors: Sectors,
 }
 
 impl PlainContents {
     pub(crate) fn new(sector_bytes: u32) -> Self {
         Self { sector_bytes, requests: Vec::new(), sectors: FxHashMap::default() }
-    }
-
-    /// What was written.
-    pub(crate) fn sectors(&self) -> &Sectors {
-        &self.sectors
-    }
-
-    /// Restores saved sectors.
-    pub(crate) fn restore(&mut self, sectors: Sectors) {
-        self.sectors = sectors;
     }
 
     /// The buffer of an I/O.

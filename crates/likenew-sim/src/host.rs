@@ -9,7 +9,7 @@ use likenew_core::units::Nanos;
 use lru::LruCache;
 use rustc_hash::FxBuildHasher;
 
-use crate::device::{Device, NO_IO, earlier, grow};
+use crate::device::{Device, NO_IO, earlier, grow, wraps};
 use crate::timeline::{EventQueue, Timeline, transfer_time};
 
 // The page cache of the host, modeled on Linux, in front of any mechanism.
@@ -80,9 +80,10 @@ pub(crate) struct PageCache {
     bytes: u64,
     /// Capacity of the drive.
     capacity: u64,
-    buffered: bool,
+    /// Whether I/Os go through the cache; else they bypass it.
+    pub(crate) buffered: bool,
     /// Whether a flush ends at once without making anything durable.
-    ignores_flushes: bool,
+    pub(crate) ignores_flushes: bool,
     pages: Pages,
     /// When the first of the dirty pages became dirty.
     dirty_since: Nanos,
@@ -142,16 +143,6 @@ impl PageCache {
         Slot(CARRIERS + slot.0)
     }
 
-    /// Makes flushes do nothing from now on, or their job again.
-    pub(crate) fn set_ignores_flushes(&mut self, ignores: bool) {
-        self.ignores_flushes = ignores;
-    }
-
-    /// Makes I/Os go through the cache from now on, or bypass it.
-    pub(crate) fn set_buffered(&mut self, buffered: bool) {
-        self.buffered = buffered;
-    }
-
     pub(crate) fn announce_slots(&mut self, device: &mut CountingDevice, count: u32) {
         device.announce_slots(CARRIERS + count);
         let empty = Request { io: NO_IO, parts: 0, outcome: Outcome::Done };
@@ -166,7 +157,7 @@ impl PageCache {
         let slot = io.slot.0;
         self.requests[slot as usize] = Request { io: *io, parts: 0, outcome: Outcome::Done };
         // I/O with bytes must reach the layer that keeps them.
-        let buffered = self.buffered && !device.device().brings_bytes(io);
+        let buffered = self.buffered && !device.brings_bytes(io);
         match (io.op, buffered) {
             (Op::Read, true) => self.read(slot, now),
             // A durable write goes straight to the drive, which makes it durable.
@@ -488,27 +479,22 @@ impl CountingDevice {
         Self { device, ios: Vec::new(), in_flight: 0, busy_since: Nanos::ZERO, counters }
     }
 
-    pub(crate) fn device(&self) -> &dyn Device {
-        &*self.device
-    }
-
-    /// The mechanism, for all calls other than I/O.
-    pub(crate) fn device_mut(&mut self) -> &mut dyn Device {
-        &mut *self.device
-    }
-
     /// Counters of the I/O that has reached the mechanism by now.
     pub(crate) fn counters(&self, now: Nanos) -> Counters {
         let so_far = if self.in_flight > 0 { now.since(self.busy_since) } else { Nanos::ZERO };
         Counters { busy: self.counters.busy + so_far, ..self.counters }
     }
+}
 
-    pub(crate) fn announce_slots(&mut self, count: u32) {
+impl Device for CountingDevice {
+    wraps!(device);
+
+    fn announce_slots(&mut self, count: u32) {
         self.device.announce_slots(count);
         grow(&mut self.ios, count, (NO_IO, Nanos::ZERO));
     }
 
-    pub(crate) fn accept(&mut self, io: &Io, now: Nanos) {
+    fn accept(&mut self, io: &Io, now: Nanos) {
         if self.in_flight == 0 {
             self.busy_since = now;
         }
@@ -517,22 +503,15 @@ impl CountingDevice {
         self.device.accept(io, now);
     }
 
-    pub(crate) fn next_at(&self) -> Option<Nanos> {
-        self.device.next_at()
-    }
-
-    pub(crate) fn step(&mut self, done: &mut Vec<Completion>) {
-        let before = done.len();
-        self.device.step(done);
-        for completion in &done[before..] {
-            let (io, sent) = &self.ios[completion.slot.index()];
-            let bytes = u64::from(completion.outcome.bytes(io.length));
-            self.counters.count(io.op, bytes, completion.at.since(*sent));
-            self.in_flight -= 1;
-            if self.in_flight == 0 {
-                self.counters.busy += completion.at.since(self.busy_since);
-            }
+    fn pass_on(&mut self, completion: Completion) -> Option<Completion> {
+        let (io, sent) = &self.ios[completion.slot.index()];
+        let bytes = u64::from(completion.outcome.bytes(io.length));
+        self.counters.count(io.op, bytes, completion.at.since(*sent));
+        self.in_flight -= 1;
+        if self.in_flight == 0 {
+            self.counters.busy += completion.at.since(self.busy_since);
         }
+        Some(completion)
     }
 }
 

@@ -1,25 +1,27 @@
 //! A drive model as its TOML file describes it: identity, advertised speeds and the parameters of its mechanism.
 
 mod disk;
-mod faults;
 mod flash;
 pub(crate) mod in_situation;
-mod volume;
 
+use std::ops::Range;
+
+use likenew_core::region::Region;
 use likenew_core::units::Nanos;
-
 use wildmatch::WildMatch;
 
 use crate::disk::DiskParameters;
 use crate::drive_file::{Section, SourceEntry, Text};
 use crate::error::{FileError, SimError};
-use crate::faults::DriveFaults;
+use crate::faults::{
+    DriveFaults, NeighborParameters, OutlierParameters, StallParameters, ThrottleParameters,
+};
 use crate::flash::map_cache::HostShare;
 use crate::flash::{FlashGeometry, FlashParameters};
 use crate::front::LinkParameters;
 use crate::situations::Situations;
 use crate::situations::link_standard::LinkStandard;
-use crate::volume::VolumeParameters;
+use crate::volume::{CountingParameters, CreditParameters, LatencyParameters, VolumeParameters};
 use crate::wording::Domain;
 
 pub use flash::Layer;
@@ -168,7 +170,7 @@ impl Model {
         let reported_models = root.table_or_none("sold", ReportedModels::read)?;
         let advertised = root.table("advertised", read_advertised)?;
         let (link, link_standard) = root.table("link", read_link)?;
-        let faults = root.table_or_none("faults", |section| faults::read(section, &identity))?;
+        let faults = root.table_or_none("faults", |section| read_faults(section, &identity))?;
         // The mechanism of a counterfeit drive has the real capacity.
         let real_capacity_bytes = faults.as_ref().and_then(|faults| faults.real_capacity_bytes);
         let capacity_bytes = identity.capacity_bytes;
@@ -176,7 +178,7 @@ impl Model {
         let mechanism = match kind {
             "flash" => Mechanism::Flash(flash::read(&mut root, &identity, link)?),
             "disk" => Mechanism::Disk(disk::read(&mut root, &identity, link)?),
-            _ => Mechanism::Volume(volume::read(&mut root, &identity, link)?),
+            _ => Mechanism::Volume(read_volume(&mut root, &identity, link)?),
         };
         let read =
             root.table_or_none("situations", |section| Ok((section.site(), Situations::read(section)?)))?;
@@ -216,8 +218,8 @@ fn read_identity(section: &mut Section<'_>) -> Result<Identity, SimError> {
     let identity = Identity {
         model: section.line("model")?,
         technology: section.line("technology")?,
-        capacity_bytes: section.integer("capacity_bytes", 1 << 20..=1 << 44)?,
-        sector_bytes: section.count("sector_bytes", 512..=4096)?,
+        capacity_bytes: section.whole("capacity_bytes", 1 << 20..=1 << 44)?,
+        sector_bytes: section.whole("sector_bytes", 512..=4096)?,
     };
     if !identity.sector_bytes.is_power_of_two() {
         return section.refuse("sector_bytes", identity.sector_bytes, Domain::PowerOfTwo);
@@ -233,24 +235,213 @@ fn read_identity(section: &mut Section<'_>) -> Result<Identity, SimError> {
 fn read_advertised(section: &mut Section<'_>) -> Result<RatedSpeeds, SimError> {
     const IOPS: std::ops::RangeInclusive<u64> = 1..=100_000_000;
     Ok(RatedSpeeds {
-        read_bytes_per_s: section.integer_or_none("read_bytes_per_s", RATE)?,
-        write_bytes_per_s: section.integer_or_none("write_bytes_per_s", RATE)?,
-        random_read_iops: section.integer_or_none("random_read_iops", IOPS)?,
-        random_write_iops: section.integer_or_none("random_write_iops", IOPS)?,
+        read_bytes_per_s: section.whole_or_none("read_bytes_per_s", RATE)?,
+        write_bytes_per_s: section.whole_or_none("write_bytes_per_s", RATE)?,
+        random_read_iops: section.whole_or_none("random_read_iops", IOPS)?,
+        random_write_iops: section.whole_or_none("random_write_iops", IOPS)?,
     })
 }
 
 fn read_link(section: &mut Section<'_>) -> Result<(LinkParameters, Option<LinkStandard>), SimError> {
     let link = LinkParameters {
-        bytes_per_s: section.integer("bytes_per_s", RATE)?,
+        bytes_per_s: section.whole("bytes_per_s", RATE)?,
         duplex: section.truth("duplex")?,
-        command_slots: section.count("command_slots", 1..=65_535)?,
+        command_slots: section.whole("command_slots", 1..=65_535)?,
     };
-    Ok((link, section.parsed_or_none("standard", Domain::LinkStandard, LinkStandard::by_name)?))
+    let named =
+        |section: &mut Section<'_>, key| section.parsed(key, Domain::LinkStandard, LinkStandard::by_name);
+    Ok((link, section.optional("standard", named)?))
 }
 
 fn span(section: &mut Section<'_>, key: &'static str) -> Result<Nanos, SimError> {
-    section.integer(key, 0..=10 * SECOND_NS).map(Nanos)
+    section.whole(key, 0..=10 * SECOND_NS).map(Nanos)
+}
+
+const VOLUME_IOPS: std::ops::RangeInclusive<u64> = 1..=10_000_000;
+const IO_BYTES: std::ops::RangeInclusive<u64> = 512..=1 << 30;
+
+/// Reads the tables of a network volume.
+fn read_volume(
+    root: &mut Section<'_>,
+    identity: &Identity,
+    link: LinkParameters,
+) -> Result<VolumeParameters, SimError> {
+    let credits = root.table("credits", |section| read_credits(section, identity))?;
+    let counting = root.table("counting", read_counting)?;
+    let bytes_per_s = root.table("throughput", |section| read_throughput(section, identity))?;
+    let (latency, trims) = root.table("store", read_store)?;
+    Ok(VolumeParameters { link, credits, counting, bytes_per_s, latency, trims })
+}
+
+fn read_credits(section: &mut Section<'_>, identity: &Identity) -> Result<CreditParameters, SimError> {
+    let iops_per_gib: u64 = section.whole("iops_per_gib", 0..=1_000_000)?;
+    let (iops_min, iops_max) =
+        (section.whole("iops_min", VOLUME_IOPS)?, section.whole("iops_max", VOLUME_IOPS)?);
+    if iops_min > iops_max {
+        let domain = Domain::AtMost { key: "credits.iops_max", value: iops_max };
+        return section.refuse("iops_min", iops_min, domain);
+    }
+    let by_size = (u128::from(identity.capacity_bytes) * u128::from(iops_per_gib)) >> 30;
+    let by_size = u64::try_from(by_size).expect("at most 2⁴⁴ bytes and 10⁶ I/Os for a GiB");
+    Ok(CreditParameters {
+        baseline_iops: by_size.clamp(iops_min, iops_max),
+        burst_iops: section.whole("burst_iops", VOLUME_IOPS)?,
+        credits_max: section.whole("credits_max", 0..=1_000_000_000_000)?,
+    })
+}
+
+fn read_counting(section: &mut Section<'_>) -> Result<CountingParameters, SimError> {
+    let counting = CountingParameters {
+        io_bytes: section.whole("io_bytes", IO_BYTES)?,
+        small_io_bytes: section.whole("small_io_bytes", 0..=1 << 30)?,
+        small_merge_bytes: section.whole("small_merge_bytes", IO_BYTES)?,
+    };
+    let CountingParameters { io_bytes, small_io_bytes, small_merge_bytes } = counting;
+    if small_io_bytes.max(small_merge_bytes) > io_bytes {
+        let (small_io, small_merge, io) = (small_io_bytes, small_merge_bytes, io_bytes);
+        return Err(section.error(FileError::LargeSmallIos { small_io, small_merge, io }));
+    }
+    Ok(counting)
+}
+
+fn read_throughput(section: &mut Section<'_>, identity: &Identity) -> Result<u64, SimError> {
+    let small_capacity_max = section.whole("small_capacity_bytes_max", 0..=1 << 44)?;
+    let small = section.whole("small_bytes_per_s", RATE)?;
+    let large = section.whole("large_bytes_per_s", RATE)?;
+    Ok(if identity.capacity_bytes <= small_capacity_max { small } else { large })
+}
+
+fn read_store(section: &mut Section<'_>) -> Result<(LatencyParameters, bool), SimError> {
+    let latency = 1..=10 * SECOND_NS;
+    let median = Nanos(section.whole("latency_ns_median", latency.clone())?);
+    let p99 = Nanos(section.whole("latency_ns_p99", latency)?);
+    // With a wider spread, single I/Os could take years.
+    if p99 < median || p99.0 / median.0 > 100 {
+        let domain = Domain::Times { most: 100, key: "store.latency_ns_median", value: median.0 };
+        return section.refuse("latency_ns_p99", p99.0, domain);
+    }
+    Ok((LatencyParameters { median, p99 }, section.truth("trim")?))
+}
+
+/// Range of a time span in a file that may exceed an I/O by far.
+const SPAN: std::ops::RangeInclusive<u64> = 1..=100 * 86_400 * SECOND_NS;
+
+/// Reads the table `[faults]`, whose keys are all optional.
+fn read_faults(section: &mut Section<'_>, identity: &Identity) -> Result<DriveFaults, SimError> {
+    let real_capacity_bytes = section.whole_or_none("real_capacity_bytes", 1 << 20..=1 << 44)?;
+    if let Some(real) = real_capacity_bytes {
+        check_real_capacity(section, identity, real)?;
+    }
+    let wrap_bytes = match real_capacity_bytes {
+        Some(real) => section.optional("wrap_bytes", |section, key| {
+            section.multiple(key, real..=1 << 50, identity.sector())
+        })?,
+        None => None,
+    };
+    let flipped = ranges(section, "flipped", identity)?;
+    let flipped_bits = if flipped.is_empty() { 0 } else { section.whole("flipped_bits", 1..=4096)? };
+    let lost_write_every = section.whole_or_none("lost_write_every", 1..=u64::MAX >> 1)?;
+    let unreadable = ranges(section, "unreadable", identity)?;
+    let slow = ranges(section, "slow", identity)?;
+    let bad_places = !unreadable.is_empty() || !slow.is_empty();
+    let (retry, retries_max) = if bad_places {
+        (Nanos(section.whole("retry_ns", 0..=100 * SECOND_NS)?), section.whole("retries_max", 1..=1000)?)
+    } else {
+        (Nanos::ZERO, 0)
+    };
+    let read_only_after_bytes = section.whole_or_none("read_only_after_bytes", 0..=u64::MAX >> 1)?;
+    let stall = read_stall(section)?;
+    let trim = section.optional("trim", Section::one_of)?;
+    Ok(DriveFaults {
+        real_capacity_bytes,
+        wrap_bytes,
+        flipped,
+        flipped_bits,
+        lost_write_every,
+        unreadable,
+        slow,
+        retry,
+        retries_max,
+        read_only_after_bytes,
+        stall,
+        trim,
+        neighbor: read_neighbor(section, identity)?,
+        outliers: read_outliers(section)?,
+        throttle: read_throttle(section)?,
+    })
+}
+
+fn check_real_capacity(section: &Section<'_>, identity: &Identity, real: u64) -> Result<(), SimError> {
+    let Identity { capacity_bytes, sector_bytes, .. } = *identity;
+    if real >= capacity_bytes || !real.is_multiple_of(u64::from(sector_bytes)) {
+        let domain = Domain::SectorsBelowCapacity { sector_bytes, capacity_bytes };
+        return section.refuse("real_capacity_bytes", real, domain);
+    }
+    Ok(())
+}
+
+fn ranges(
+    section: &mut Section<'_>,
+    key: &'static str,
+    identity: &Identity,
+) -> Result<Vec<Range<u64>>, SimError> {
+    let domain = Domain::Ranges { capacity_bytes: identity.capacity_bytes };
+    let parse = |text: &str| -> Option<Vec<Range<u64>>> {
+        let region = |part: &str| part.trim().parse::<Region>().ok();
+        let resolve = |region: Region| region.resolve(identity.capacity_bytes, identity.sector_bytes).ok();
+        text.split(',').map(|part| region(part).and_then(resolve)).collect()
+    };
+    Ok(section.optional(key, |section, key| section.parsed(key, domain, parse))?.unwrap_or_default())
+}
+
+fn read_stall(section: &mut Section<'_>) -> Result<Option<StallParameters>, SimError> {
+    let every_ios = section.whole_or_none("stall_every_ios", 1..=u64::MAX >> 1)?;
+    let interval = section.whole_or_none("stall_every_ns", SPAN)?.map(Nanos);
+    if every_ios.is_none() && interval.is_none() {
+        return Ok(None);
+    }
+    let span = Nanos(section.whole("stall_ns", SPAN)?);
+    if interval.is_some_and(|interval| interval <= span) {
+        let domain = Domain::LessThan { key: "faults.stall_every_ns" };
+        return section.refuse("stall_ns", span.0, domain);
+    }
+    Ok(Some(StallParameters { every_ios, interval, span }))
+}
+
+fn read_neighbor(
+    section: &mut Section<'_>,
+    identity: &Identity,
+) -> Result<Option<NeighborParameters>, SimError> {
+    let Some(ios_per_s) = section.whole_or_none("neighbor_ios_per_s", 1..=1_000_000)? else {
+        return Ok(None);
+    };
+    let io_bytes: u32 = section.whole("neighbor_io_bytes", 512..=16 << 20)?;
+    let sector = identity.sector_bytes;
+    if !io_bytes.is_multiple_of(sector) || u64::from(io_bytes) > identity.capacity_bytes {
+        let domain = Domain::SectorsWithinDrive { sector_bytes: sector };
+        return section.refuse("neighbor_io_bytes", io_bytes, domain);
+    }
+    let write_percent = section.whole("neighbor_write_percent", 0..=100)?;
+    Ok(Some(NeighborParameters { ios_per_s, io_bytes, write_percent }))
+}
+
+fn read_outliers(section: &mut Section<'_>) -> Result<Option<OutlierParameters>, SimError> {
+    let Some(every_ios) = section.whole_or_none("outlier_every_ios", 1..=u64::MAX >> 1)? else {
+        return Ok(None);
+    };
+    let span = Nanos(section.whole("outlier_ns", SPAN)?);
+    Ok(Some(OutlierParameters { every_ios, span }))
+}
+
+fn read_throttle(section: &mut Section<'_>) -> Result<Option<ThrottleParameters>, SimError> {
+    let Some(every) = section.whole_or_none("throttle_every_ns", SPAN)? else { return Ok(None) };
+    let span = section.whole("throttle_ns", SPAN)?;
+    if every <= span {
+        let domain = Domain::LessThan { key: "faults.throttle_every_ns" };
+        return section.refuse("throttle_ns", span, domain);
+    }
+    let bytes_per_s = section.whole("throttled_bytes_per_s", RATE)?;
+    Ok(Some(ThrottleParameters { interval: Nanos(every), span: Nanos(span), bytes_per_s }))
 }
 
 /// The parameters of a flash drive, and how much was written to a used one.
@@ -266,6 +457,15 @@ pub struct FlashModel {
     pub physical_bytes: u64,
     /// Random overwrites without TRIM that make a drive used, as a share of its data.
     pub overwritten_share: f64,
+}
+
+impl FlashModel {
+    /// Spare flash over addressable capacity, (T − U)/U, and over all flash, (T − U)/T.
+    pub(crate) fn spare_shares(&self) -> (f64, f64) {
+        let user = f64::from(self.flash.user_pages) * f64::from(self.parameters.page_bytes);
+        let physical = self.physical_bytes as f64;
+        ((physical - user) / user, (physical - user) / physical)
+    }
 }
 
 /// By how much a drive's capacity may differ from the catalog entry, in thousandths. Makers round, and some

@@ -8,13 +8,13 @@ use likenew_core::drive::{Identity, TargetKind};
 use likenew_core::probe::{Layer as TrimLayer, TrimPath};
 
 use crate::catalog::{Entry, catalog, names_of};
-use crate::device::{Device, SnapshotError};
+use crate::device::{Device, SavedLayer, SnapshotError};
 use crate::disk::{DiskDrive, DiskParameters};
 use crate::drive_file::replace_values;
 use crate::error::{FileError, SettingError, SimError};
 use crate::explain::Explanation;
 use crate::faults::neighbor::Neighbor;
-use crate::faults::{DriveFaults, FaultyDevice, TrimDefect};
+use crate::faults::{FaultyDevice, TrimDefect};
 use crate::flash::FlashParameters;
 use crate::flash::compressing_map::CompressingMap;
 use crate::flash::drive::FlashDrive;
@@ -27,7 +27,6 @@ use crate::machine_facts::StaticFacts;
 use crate::memory::reserve;
 use crate::model::{Layer, Mechanism, Model};
 use crate::sim_drive::{Origin, SimDrive};
-use crate::situations::hooks::SnapshotRestore;
 use crate::spec::{OVERWRITE_BYTES, Spec, SpecName, faults, past, with_cache, with_trim};
 use crate::stamps::StampKeeper;
 use crate::state::{DriveTreatment, State};
@@ -244,11 +243,7 @@ fn entry(name: &str) -> &'static Entry {
 }
 
 fn read(path: &Path, read_file: impl Fn(&Path) -> io::Result<Vec<u8>>) -> Result<Vec<u8>, SimError> {
-    read_file(path).map_err(|source| SimError::Read {
-        path: path.to_owned(),
-        source,
-        available: names_of(|_| true).join(", "),
-    })
+    read_file(path).map_err(|source| SimError::Read { path: path.to_owned(), source })
 }
 
 fn read_text(path: &Path, read_file: impl Fn(&Path) -> io::Result<Vec<u8>>) -> Result<String, SimError> {
@@ -277,18 +272,18 @@ fn make_drive(
     let own = model;
     let model = &spec.in_situation(own);
     let faults = faults(spec, model);
-    let faulty = saved.filter(|_| faults.is_some()).map(FaultyDevice::unpack).transpose()?;
+    let faulty = saved.filter(|_| faults.is_some()).map(SavedLayer::unpack).transpose()?;
     let saved = faulty.as_ref().map_or(saved, |faulty| Some(&faulty.inner));
     let (mut device, trims) = mechanism_with_situations(spec, model, saved, is_stopped)?;
-    if let Some(faults) = &faults {
-        device = with_neighbor(device, faults, model);
+    if let Some(neighbor) = faults.as_ref().and_then(|faults| faults.neighbor) {
+        device = Box::new(Neighbor::new(neighbor, device, mechanism_bytes(model)));
     }
     // A mechanism that keeps no data still keeps stamped sectors.
     if !spec.data && !device.keeps_data() {
         device = Box::new(StampKeeper::new(device, trims));
     }
     if let Some(faults) = faults {
-        device = Box::new(FaultyDevice::new(faults, device, faulty.as_ref()));
+        device = Box::new(FaultyDevice::new(faults, device, faulty.map(|faulty| faulty.layer)));
     }
     let mut device = situations::wrap_above(&model.situations, device, model.capacity_bytes);
     if spec.data && !device.keeps_data() {
@@ -313,11 +308,10 @@ fn make_drive(
     Ok(drive.behind(model.situations.hypervisor_cache))
 }
 
-/// Lets another program share the mechanism, if the faults include one.
-fn with_neighbor(mechanism: Box<dyn Device>, faults: &DriveFaults, model: &Model) -> Box<dyn Device> {
-    let Some(neighbor) = faults.neighbor else { return mechanism };
-    let capacity = faults.real_capacity_bytes.unwrap_or(model.capacity_bytes);
-    Box::new(Neighbor::new(neighbor, mechanism, capacity))
+/// Capacity of the mechanism: that of a counterfeit drive is less than the drive reports.
+fn mechanism_bytes(model: &Model) -> u64 {
+    let real = model.faults.as_ref().and_then(|faults| faults.real_capacity_bytes);
+    real.unwrap_or(model.capacity_bytes)
 }
 
 /// What the drive and the layers above it report about TRIM.
@@ -357,12 +351,11 @@ fn mechanism_with_situations(
     is_stopped: &dyn Fn() -> bool,
 ) -> Result<(Box<dyn Device>, bool), SnapshotError> {
     let is_restored = model.situations.from_snapshot == Some(true);
-    let from_snapshot = saved.filter(|_| is_restored).map(SnapshotRestore::unpack).transpose()?;
+    let from_snapshot = saved.filter(|_| is_restored).map(SavedLayer::<Vec<u64>>::unpack).transpose()?;
     let saved = from_snapshot.as_ref().map_or(saved, |from_snapshot| Some(&from_snapshot.inner));
+    let chunks = from_snapshot.as_ref().map(|from_snapshot| &from_snapshot.layer[..]);
     let (inner, trims) = mechanism(spec, model, saved, is_stopped)?;
-    let capacity = model.faults.as_ref().and_then(|faults| faults.real_capacity_bytes);
-    let capacity = capacity.unwrap_or(model.capacity_bytes);
-    Ok((situations::wrap_below(&model.situations, inner, capacity, from_snapshot.as_ref()), trims))
+    Ok((situations::wrap_below(&model.situations, inner, mechanism_bytes(model), chunks), trims))
 }
 
 /// The bare mechanism, and whether TRIM has an effect.

@@ -25,6 +25,8 @@ use crate::{snapshot, wording};
 pub struct SimDrive {
     identity: Identity,
     geometry: Geometry,
+    /// The geometry as the host sees it: [narrower](Self::narrowed_to) than that of the drive, or the same.
+    visible: Geometry,
     device: CountingDevice,
     /// The page cache: the host's, once anything was buffered, or a hypervisor's.
     cache: Option<PageCache>,
@@ -71,6 +73,7 @@ impl SimDrive {
         };
         Self {
             identity,
+            visible: geometry.clone(),
             geometry,
             device: CountingDevice::new(device),
             trim_path,
@@ -88,10 +91,20 @@ impl SimDrive {
     pub(crate) fn behind(mut self, hypervisor: Option<HypervisorCache>) -> Self {
         let Some(mode) = hypervisor.filter(|mode| *mode != HypervisorCache::Off) else { return self };
         let mut cache = PageCache::new(self.host_bytes, self.geometry.capacity);
-        cache.set_buffered(true);
-        cache.set_ignores_flushes(mode == HypervisorCache::Unsafe);
+        cache.buffered = true;
+        cache.ignores_flushes = mode == HypervisorCache::Unsafe;
         (self.cache, self.is_cached_below) = (Some(cache), true);
         self
+    }
+
+    /// The drive with the addresses of another target: a run in a folder only had those of its files. `None` if the
+    /// drive is smaller or has larger blocks.
+    pub fn narrowed_to(self, other: &Geometry) -> Option<Self> {
+        let fits =
+            other.capacity <= self.geometry.capacity && other.block.is_multiple_of(self.geometry.block);
+        let Geometry { capacity, block, boundary, .. } = *other;
+        let visible = Geometry { capacity, block, boundary, ..self.geometry.clone() };
+        fits.then_some(Self { visible, ..self })
     }
 
     /// Whether its medium rotates.
@@ -100,7 +113,7 @@ impl SimDrive {
     }
 
     fn self_counts(&self) -> SelfCounts {
-        self.device.device().self_counts(self.now)
+        self.device.self_counts(self.now)
     }
 
     /// Leaves the drive idle for a time. No I/O may be in flight.
@@ -124,9 +137,9 @@ impl SimDrive {
     /// Writing to `out` failed.
     pub fn save(&mut self, out: impl Write) -> io::Result<()> {
         self.make_cold();
-        self.now = self.device.device_mut().settle(self.now);
+        self.now = self.device.settle(self.now);
         let Origin { spec, text } = self.origin.clone();
-        let state = self.device.device().save(self.now);
+        let state = self.device.save(self.now);
         snapshot::write(&Header { version: VERSION.into(), spec, text }, &state, out)
     }
 
@@ -144,7 +157,7 @@ impl SimDrive {
     /// The buffer of an I/O, by its slot at the drive.
     fn data(&mut self, slot: Slot) -> &mut Vec<u8> {
         let slot = if self.cache.is_some() { PageCache::slot_at_drive(slot) } else { slot };
-        self.device.device_mut().data(slot)
+        self.device.data(slot)
     }
 
     /// Makes everything in the page cache durable and empties the cache, in the drive's time.
@@ -180,7 +193,7 @@ impl Drive for SimDrive {
     }
 
     fn geometry(&self) -> Geometry {
-        self.geometry.clone()
+        self.visible.clone()
     }
 
     fn lanes_max(&self) -> u32 {
@@ -203,7 +216,7 @@ impl Drive for SimDrive {
             self.make_cold();
         }
         if let Some(cache) = &mut self.cache {
-            cache.set_buffered(access == Access::Buffered || self.is_cached_below);
+            cache.buffered = access == Access::Buffered || self.is_cached_below;
         }
         Ok(())
     }
@@ -255,7 +268,7 @@ impl Drive for SimDrive {
     /// Bytes written and programmed, and erases, since the drive was opened; making its state does not count.
     /// Free blocks are the present ones. A disk has neither erases nor free blocks.
     fn flash_counters(&self) -> Option<FlashCounters> {
-        Some(self.device.device().flash_counters())
+        Some(self.device.flash_counters())
     }
 }
 
@@ -273,8 +286,12 @@ struct SimLane<'a> {
 }
 
 impl Target for SimLane<'_> {
+    #[expect(
+        clippy::misnamed_getters,
+        reason = "a lane sees what the drive shows, which may be a part of it"
+    )]
     fn geometry(&self) -> &Geometry {
-        &self.drive.geometry
+        &self.drive.visible
     }
 
     fn now(&self) -> Nanos {
@@ -294,7 +311,7 @@ impl Target for SimLane<'_> {
             *in_flight = true;
             self.in_flight_count += 1;
             self.ios[io.slot.index()] = *io;
-            if self.drive.device.device().brings_bytes(io) {
+            if self.drive.device.brings_bytes(io) {
                 let buffer = room(&mut self.buffers[io.slot.index()], self.length_max);
                 let data = self.drive.data(io.slot);
                 data.resize(io.length as usize, 0);
@@ -316,7 +333,7 @@ impl Target for SimLane<'_> {
             *in_flight = false;
             self.in_flight_count -= 1;
             let io = &self.ios[completion.slot.index()];
-            if io.op == Op::Read && self.drive.device.device().brings_bytes(io) {
+            if io.op == Op::Read && self.drive.device.brings_bytes(io) {
                 let data = self.drive.data(completion.slot);
                 self.buffers[completion.slot.index()][..data.len()].copy_from_slice(data);
             }
@@ -325,7 +342,7 @@ impl Target for SimLane<'_> {
     }
 
     fn health(&mut self) -> Health {
-        self.drive.device.device().health()
+        self.drive.device.health()
     }
 
     fn next_at(&self) -> Option<Nanos> {

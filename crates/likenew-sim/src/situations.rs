@@ -6,13 +6,14 @@
 //! link, power saving, a restored volume, a rebuilding array. Most others change the drive itself: its link,
 //! firmware, host memory and wear.
 
-pub mod hooks;
+pub mod layers;
 pub mod link_standard;
-mod read_cache;
-mod remap;
 mod wording;
 
+use std::str::FromStr as _;
+
 use likenew_core::units::{Nanos, parse_duration, parse_size};
+use strum::EnumString;
 
 use crate::device::Device;
 use crate::disk::DiskParameters;
@@ -22,13 +23,11 @@ use crate::faults::neighbor::Neighbor;
 use crate::faults::{DriveFaults, NeighborParameters, StallParameters};
 use crate::flash::map_cache::{HostShare, MapCacheParameters};
 use crate::wording::Domain;
-use hooks::{
-    Crypt, CryptParameters, DamagedLink, HAND_OVER, HookedDevice, SLEEP_AFTER, SavedState, SnapshotRestore,
-    Wake, WakeParameters,
+use layers::{
+    AddressRemap, Crypt, CryptParameters, DamagedLink, HAND_OVER, HookedDevice, LINE_BYTES, ReadCache,
+    RemappedDevice, SLEEP_AFTER, SnapshotRestore, Wake, WakeParameters,
 };
 use link_standard::LinkStandard;
-use read_cache::{LINE_BYTES, ReadCache};
-use remap::{AddressRemap, RemappedDevice};
 use wording::SETTINGS;
 
 pub(crate) use wording::{FIRMWARE_WARNING, known_settings};
@@ -67,25 +66,16 @@ pub struct Situations {
 }
 
 /// How a hypervisor caches a virtual disk in the host's memory (the modes of QEMU's `cache=`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, EnumString)]
+#[strum(serialize_all = "lowercase")]
 pub enum HypervisorCache {
     /// Not at all: a guest's flush reaches the drive.
+    #[strum(serialize = "none")]
     Off,
     /// Writes end in the host's memory, and a flush makes them durable.
     WriteBack,
     /// Writes end in the host's memory, and flushes do nothing.
     Unsafe,
-}
-
-impl HypervisorCache {
-    fn by_name(name: &str) -> Option<Self> {
-        match name {
-            "none" => Some(Self::Off),
-            "writeback" => Some(Self::WriteBack),
-            "unsafe" => Some(Self::Unsafe),
-            _ => None,
-        }
-    }
 }
 
 impl Situations {
@@ -110,8 +100,8 @@ impl Situations {
                 size(key, value, LINE_BYTES, 1 << 40).map(|bytes| self.read_cache_bytes = Some(bytes))
             }
             "array" => array(value).map(|rate| self.array_bytes_per_s = Some(rate)),
-            "vm" => HypervisorCache::by_name(value)
-                .ok_or_else(|| SettingError::wrong_value(key, value, Domain::HypervisorCache))
+            "vm" => HypervisorCache::from_str(value)
+                .map_err(|_| SettingError::wrong_value(key, value, Domain::HypervisorCache))
                 .map(|mode| self.hypervisor_cache = Some(mode)),
             _ => return None,
         };
@@ -122,13 +112,13 @@ impl Situations {
     pub(crate) fn read(section: &mut Section<'_>) -> Result<Self, SimError> {
         let mut situations = Self::default();
         for setting in &SETTINGS {
-            let (key, example) = (setting.key, setting.example());
             let parse = |text: &str| {
                 let mut parsed = Self::default();
-                parsed.set(key, text)?.ok().map(|()| parsed)
+                parsed.set(setting.key, text)?.ok().map(|()| parsed)
             };
-            let domain = Domain::TextSuchAs(example.to_owned());
-            if let Some(parsed) = section.parsed_or_none(key, domain, parse)? {
+            let domain = Domain::TextSuchAs(setting.example());
+            let read = |section: &mut Section<'_>, key| section.parsed(key, domain, parse);
+            if let Some(parsed) = section.optional(setting.key, read)? {
                 situations = parsed.merge_with(&situations);
             }
         }
@@ -157,23 +147,24 @@ impl Situations {
 
     /// The situations as names and values for people.
     pub(crate) fn describe(&self) -> Vec<(&'static str, String)> {
+        let is_restored = self.from_snapshot == Some(true);
         let described = [
-            self.link.map(wording::link),
-            self.crypt.map(wording::encryption),
-            self.shift_bytes.map(wording::shifted_partition),
-            self.wake.map(wording::power_saving),
-            self.host_memory_bytes.map(wording::host_memory),
-            self.from_snapshot.filter(|is_restored| *is_restored).map(|_| wording::restored_volume()),
-            self.fragment_bytes.map(wording::fragments),
-            self.wear.map(wording::wear),
-            self.slow_region_share.map(wording::slow_region),
-            self.damaged_every_ios.map(wording::damaged_link),
-            self.firmware.map(|_| wording::stalling_firmware()),
-            self.read_cache_bytes.map(wording::read_cache),
-            self.array_bytes_per_s.map(wording::rebuilt_array),
-            self.hypervisor_cache.map(wording::virtual_disk),
+            ("link", self.link.map(wording::link)),
+            ("encryption", self.crypt.map(wording::encryption)),
+            ("partition", self.shift_bytes.map(wording::shifted_partition)),
+            ("power saving", self.wake.map(wording::power_saving)),
+            (wording::MAPPING_MEMORY, self.host_memory_bytes.map(wording::host_memory)),
+            ("volume", is_restored.then(|| wording::RESTORED_VOLUME.to_owned())),
+            ("files", self.fragment_bytes.map(wording::fragments)),
+            ("wear", self.wear.map(wording::wear)),
+            ("slow region", self.slow_region_share.map(wording::slow_region)),
+            ("damaged link", self.damaged_every_ios.map(wording::damaged_link)),
+            ("firmware", self.firmware.map(|_| "known to stall".to_owned())),
+            (wording::FRONT_CACHE, self.read_cache_bytes.map(wording::read_cache)),
+            ("array", self.array_bytes_per_s.map(wording::rebuilt_array)),
+            ("virtual disk", self.hypervisor_cache.map(wording::virtual_disk)),
         ];
-        described.into_iter().flatten().collect()
+        described.into_iter().filter_map(|(name, what)| Some((name, what?))).collect()
     }
 }
 
@@ -184,28 +175,33 @@ fn link(name: &str) -> Result<LinkStandard, SettingError> {
 
 /// `RATE` or `RATE,DELAY`.
 fn crypt(text: &str) -> Result<CryptParameters, SettingError> {
-    let bad = || SettingError::wrong_value("crypt", text, Domain::Encryption);
-    let (speed, delay) = text.split_once(',').map_or((text, None), |(speed, delay)| (speed, Some(delay)));
-    let bytes = parse_size(speed.strip_suffix("/s").ok_or_else(bad)?).map_err(|_| bad())?;
-    let hand_over = delay.map_or(Ok(HAND_OVER), parse_duration).map_err(|_| bad())?;
-    if !(1_000_000..=1 << 40).contains(&bytes) || hand_over > Nanos::from_secs(1) {
-        return Err(bad());
-    }
-    Ok(CryptParameters { bytes_per_s: bytes, hand_over })
+    let (speed, delay) = split(text);
+    let parse = || {
+        let bytes_per_s = parse_size(speed.strip_suffix("/s")?).ok()?;
+        let hand_over = delay.map_or(Ok(HAND_OVER), parse_duration).ok()?;
+        let fits = (1_000_000..=1 << 40).contains(&bytes_per_s) && hand_over <= Nanos::from_secs(1);
+        fits.then_some(CryptParameters { bytes_per_s, hand_over })
+    };
+    parse().ok_or_else(|| SettingError::wrong_value("crypt", text, Domain::Encryption))
 }
 
 /// `TIME` or `TIME,AFTER`.
 fn wake(text: &str) -> Result<WakeParameters, SettingError> {
-    let bad = || SettingError::wrong_value("wake", text, Domain::Wake);
-    let (time, after) = text.split_once(',').map_or((text, None), |(time, after)| (time, Some(after)));
-    let time = parse_duration(time).map_err(|_| bad())?;
-    let after = after.map_or(Ok(SLEEP_AFTER), parse_duration).map_err(|_| bad())?;
-    // Without a wake-up time, or a time until sleep, power saving would have no effect.
-    let fits = Nanos::ZERO < time && time <= Nanos::from_secs(60);
-    if !fits || after == Nanos::ZERO || after > Nanos::from_secs(3600) {
-        return Err(bad());
-    }
-    Ok(WakeParameters { time, after })
+    let (time, after) = split(text);
+    let parse = || {
+        let time = parse_duration(time).ok()?;
+        let after = after.map_or(Ok(SLEEP_AFTER), parse_duration).ok()?;
+        // Without a wake-up time, or a time until sleep, power saving would have no effect.
+        let fits = Nanos::ZERO < time && time <= Nanos::from_secs(60);
+        (fits && after > Nanos::ZERO && after <= Nanos::from_secs(3600))
+            .then_some(WakeParameters { time, after })
+    };
+    parse().ok_or_else(|| SettingError::wrong_value("wake", text, Domain::Wake))
+}
+
+/// The two parts of a value, the second of which may be absent.
+fn split(text: &str) -> (&str, Option<&str>) {
+    text.split_once(',').map_or((text, None), |(first, second)| (first, Some(second)))
 }
 
 fn damage(text: &str) -> Result<u64, SettingError> {
@@ -215,14 +211,16 @@ fn damage(text: &str) -> Result<u64, SettingError> {
 
 /// `SPAN` or `SPAN,EVERY`.
 fn firmware(text: &str) -> Result<StallParameters, SettingError> {
-    let bad = || SettingError::wrong_value("firmware", text, Domain::Stalls);
-    let (span, every) = text.split_once(',').map_or((text, None), |(span, every)| (span, Some(every)));
-    let span = parse_duration(span).map_err(|_| bad())?;
-    let every = every.map_or(Ok(STALL_INTERVAL.max(span + span)), parse_duration).map_err(|_| bad())?;
-    // The drive must work between two stalls.
-    let fits = Nanos::ZERO < span && span <= Nanos::from_secs(10) && span < every;
-    let stall = StallParameters { every_ios: None, interval: Some(every), span };
-    (fits && every <= Nanos::from_secs(3600)).then_some(stall).ok_or_else(bad)
+    let (span, every) = split(text);
+    let parse = || {
+        let span = parse_duration(span).ok()?;
+        let every = every.map_or(Ok(STALL_INTERVAL.max(span + span)), parse_duration).ok()?;
+        // The drive must work between two stalls.
+        let fits = Nanos::ZERO < span && span <= Nanos::from_secs(10) && span < every;
+        let stall = StallParameters { every_ios: None, interval: Some(every), span };
+        (fits && every <= Nanos::from_secs(3600)).then_some(stall)
+    };
+    parse().ok_or_else(|| SettingError::wrong_value("firmware", text, Domain::Stalls))
 }
 
 fn array(text: &str) -> Result<u64, SettingError> {
@@ -235,10 +233,21 @@ fn host_memory(text: &str) -> Result<u64, SettingError> {
     if text == "off" { Ok(0) } else { size("hmb", text, 1 << 12, 1 << 40) }
 }
 
-fn size(key: &str, text: &str, least: u64, most: u64) -> Result<u64, SettingError> {
+/// A size in bytes from `least` to `most`, which messages call `domain`.
+pub(crate) fn size_in(
+    key: &str,
+    text: &str,
+    least: u64,
+    most: u64,
+    domain: Domain,
+) -> Result<u64, SettingError> {
     let bytes = parse_size(text).map_err(|reason| SettingError::unreadable(key, reason))?;
     let fits = (least..=most).contains(&bytes).then_some(bytes);
-    fits.ok_or_else(|| SettingError::wrong_value(key, text, Domain::Bytes { least, most }))
+    fits.ok_or_else(|| SettingError::wrong_value(key, text, domain))
+}
+
+fn size(key: &str, text: &str, least: u64, most: u64) -> Result<u64, SettingError> {
+    size_in(key, text, least, most, Domain::Bytes { least, most })
 }
 
 fn share(key: &str, text: &str, most: f64) -> Result<f64, SettingError> {
@@ -275,11 +284,6 @@ pub(crate) fn rebuilding(bytes_per_s: u64) -> NeighborParameters {
 /// Default interval between firmware stalls (assumed).
 pub(crate) const STALL_INTERVAL: Nanos = Nanos::from_secs(4);
 
-/// Adds firmware stalls to a drive's faults.
-pub(crate) fn with_stalls(faults: Option<DriveFaults>, stall: StallParameters) -> DriveFaults {
-    DriveFaults { stall: Some(stall), ..faults.unwrap_or_default() }
-}
-
 // Host memory for part of the mapping table, on drives without their own DRAM (NVMe's Host Memory Buffer).
 
 /// The mapping cache of a drive that was offered this much host memory. The drive uses none if it is less
@@ -302,13 +306,12 @@ const RETRIES_MAX: u32 = 40;
 
 /// Adds a slow region with a share of the addresses to a disk's faults. Retries that its file specifies apply
 /// to the region, too.
-pub(crate) fn with_slow_region(
-    faults: Option<DriveFaults>,
+pub(crate) fn add_slow_region(
+    faults: &mut DriveFaults,
     disk: &DiskParameters,
     capacity_bytes: u64,
     share: f64,
-) -> DriveFaults {
-    let mut faults = faults.unwrap_or_default();
+) {
     let sector = u64::from(disk.platters.sector_bytes);
     let start = capacity_bytes / 100 * AT_PERCENT / sector * sector;
     let bytes = ((capacity_bytes as f64 * share) as u64 / sector * sector).max(sector);
@@ -316,7 +319,6 @@ pub(crate) fn with_slow_region(
         (faults.retry, faults.retries_max) = (disk.platters.revolution, RETRIES_MAX);
     }
     faults.slow.push(start..(start + bytes).min(capacity_bytes));
-    faults
 }
 
 /// Wraps a mechanism in the layers below the faults: a rebuilding array, a restored volume, power saving, a
@@ -325,7 +327,7 @@ pub(crate) fn wrap_below(
     situations: &Situations,
     mut device: Box<dyn Device>,
     capacity: u64,
-    saved: Option<&SavedState>,
+    saved: Option<&[u64]>,
 ) -> Box<dyn Device> {
     if let Some(bytes_per_s) = situations.array_bytes_per_s {
         device = Box::new(Neighbor::new(rebuilding(bytes_per_s), device, capacity));
@@ -421,11 +423,13 @@ mod tests {
         fn a_share_of_the_addresses_takes_turns() {
             let entry = crate::catalog().iter().find(|entry| entry.name == "wd6400aaks").unwrap();
             let Mechanism::Disk(disk) = entry.model.mechanism else { panic!("it is a disk") };
-            let faults = with_slow_region(None, &disk, 100_000_000_000, 0.01);
+            let mut faults = DriveFaults::default();
+            add_slow_region(&mut faults, &disk, 100_000_000_000, 0.01);
             assert_eq!((faults.retry, faults.retries_max), (disk.platters.revolution, 40));
             let [zone] = &faults.slow[..] else { panic!("one zone") };
             assert_eq!((zone.start, zone.end - zone.start), (40_000_000_000, 1_000_000_000));
-            assert!(with_slow_region(Some(faults), &disk, 1_000_000, 0.0).slow.len() == 2);
+            add_slow_region(&mut faults, &disk, 1_000_000, 0.0);
+            assert!(faults.slow.len() == 2);
         }
     }
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::device::SnapshotError;
 use crate::model::{Mechanism, Model};
-use crate::situations::hooks::CHUNK_BYTES;
+use crate::situations::layers::CHUNK_BYTES;
 
 const MAGIC: &[u8] = b"likenew drive snapshot\n";
 /// Compression level. It takes less time than writing the bytes that it saves.

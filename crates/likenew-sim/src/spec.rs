@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::path::PathBuf;
 
 use likenew_core::input::{SIMILARITY_MIN, nearest};
-use likenew_core::units::{Nanos, parse_duration, parse_size};
+use likenew_core::units::{Nanos, parse_duration};
 
 use crate::catalog::{catalog, names_of};
 use crate::disk::DiskParameters;
@@ -14,7 +14,7 @@ use crate::faults::{DriveFaults, NeighborParameters, OutlierParameters, Throttle
 use crate::flash::{FlashParameters, Trim};
 use crate::generator::generate;
 use crate::model::{FlashModel, Model};
-use crate::situations::{Situations, known_settings};
+use crate::situations::{Situations, known_settings, size_in};
 use crate::state::{DriveTreatment, State};
 use crate::wording::Domain;
 use crate::{generator, wording};
@@ -180,7 +180,7 @@ impl Spec {
             }
             ("cache", "on") => self.cache = Some(true),
             ("cache", "off") => self.cache = Some(false),
-            ("memory", size) => self.memory = Some(memory(size)?),
+            ("memory", size) => self.memory = Some(size_in(key, size, 1 << 20, 1 << 44, Domain::Memory)?),
             ("busy", ios) => self.busy = Some(integer(key, ios, 1..=1_000_000)?),
             ("outliers", ios) => self.outliers = Some(u64::from(integer(key, ios, 2..=u32::MAX)?)),
             ("throttle", of_link) => self.throttle = Some(throttle(of_link)?),
@@ -199,13 +199,6 @@ impl Spec {
     pub(crate) fn in_situation(&self, model: &Model) -> Model {
         model.in_situations(&self.situations.merge_with(&model.situations))
     }
-}
-
-fn memory(size: &str) -> Result<u64, SettingError> {
-    const MEMORY: std::ops::RangeInclusive<u64> = 1 << 20..=1 << 44;
-    let bytes = parse_size(size).map_err(|reason| SettingError::unreadable("memory", reason))?;
-    let fits = MEMORY.contains(&bytes).then_some(bytes);
-    fits.ok_or_else(|| SettingError::wrong_value("memory", size, Domain::Memory))
 }
 
 fn integer(key: &str, text: &str, range: std::ops::RangeInclusive<u32>) -> Result<u32, SettingError> {

@@ -7,7 +7,7 @@ use likenew_core::io::{Completion, DataClass, Io, Op, Outcome, Slot};
 use likenew_core::stamp::{Label, SECTOR};
 use likenew_core::units::Nanos;
 
-use crate::device::{Device, NO_IO, grow};
+use crate::device::{Device, NO_IO, grow, wraps};
 
 // A mechanism with a memory of stamped sectors, so that verification really reads them back.
 //
@@ -52,13 +52,7 @@ impl StampKeeper {
 }
 
 impl Device for StampKeeper {
-    fn inside(&self) -> Option<&dyn Device> {
-        Some(&*self.inner)
-    }
-
-    fn inside_mut(&mut self) -> Option<&mut dyn Device> {
-        Some(&mut *self.inner)
-    }
+    wraps!(inner);
 
     fn announce_slots(&mut self, count: u32) {
         self.inner.announce_slots(count);
@@ -71,14 +65,11 @@ impl Device for StampKeeper {
         self.inner.accept(io, now);
     }
 
-    fn step(&mut self, done: &mut Vec<Completion>) {
-        let before = done.len();
-        self.inner.step(done);
-        for completion in &done[before..] {
-            if completion.outcome == Outcome::Done {
-                self.on_end(completion.slot);
-            }
+    fn pass_on(&mut self, completion: Completion) -> Option<Completion> {
+        if completion.outcome == Outcome::Done {
+            self.on_end(completion.slot);
         }
+        Some(completion)
     }
 
     fn keeps_data(&self) -> bool {

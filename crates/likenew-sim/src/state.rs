@@ -5,11 +5,13 @@ use std::collections::VecDeque;
 use likenew_core::units::Nanos;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use strum::IntoStaticStr;
 
 use crate::flash::translation_layer::{PendingWork, TranslationLayer};
 
 /// How a drive was used before it is measured.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 pub enum State {
     /// Erased, as after production or a secure erase, then filled once sequentially if a fill is requested.
     #[default]
@@ -21,10 +23,7 @@ pub enum State {
 impl State {
     /// `new` or `used`.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::New => "new",
-            Self::Used => "used",
-        }
+        self.into()
     }
 }
 

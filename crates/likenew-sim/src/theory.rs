@@ -323,28 +323,22 @@ impl Host {
     }
 
     fn pass(&mut self) {
-        match self.traffic {
-            Traffic::Uniform => (0..self.pages).for_each(|_| {
-                let page = self.random.random_range(0..self.pages);
-                self.write(page);
-            }),
-            Traffic::Skewed { writes, pages } => {
-                let hot_pages = (f64::from(self.pages) * pages) as u32;
-                for _ in 0..self.pages {
+        for _ in 0..self.pages {
+            let range = match self.traffic {
+                Traffic::Uniform => 0..self.pages,
+                Traffic::Skewed { writes, pages } => {
+                    let hot_pages = (f64::from(self.pages) * pages) as u32;
                     let hot = self.random.random_bool(writes);
-                    let range = if hot { 0..hot_pages } else { hot_pages..self.pages };
-                    let page = self.random.random_range(range);
-                    self.write(page);
+                    if hot { 0..hot_pages } else { hot_pages..self.pages }
                 }
-            }
-            Traffic::Trimmed { trims } => (0..self.pages).for_each(|_| {
-                if self.random.random_bool(trims) {
+                Traffic::Trimmed { trims } if self.random.random_bool(trims) => {
                     self.trim();
-                } else {
-                    let page = self.random.random_range(0..self.pages);
-                    self.write(page);
+                    continue;
                 }
-            }),
+                Traffic::Trimmed { .. } => 0..self.pages,
+            };
+            let page = self.random.random_range(range);
+            self.write(page);
         }
     }
 

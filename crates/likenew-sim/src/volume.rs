@@ -176,7 +176,7 @@ impl NetworkVolume {
         volume.bucket = CreditBucket::with_level(parameters.credits, credits);
         if let Some(sectors) = contents {
             volume.keep_data();
-            volume.contents.as_mut().expect("it keeps bytes").restore(sectors);
+            volume.contents.as_mut().expect("it keeps bytes").sectors = sectors;
         }
         Ok(volume)
     }
@@ -264,7 +264,7 @@ impl Device for NetworkVolume {
     }
 
     fn save(&self, now: Nanos) -> Vec<u8> {
-        let contents = self.contents.as_ref().map(PlainContents::sectors);
+        let contents = self.contents.as_ref().map(|contents| &contents.sectors);
         to_bytes(&(self.bucket.level(now), contents))
     }
 

@@ -1,180 +1,99 @@
 //! The sentences of a simulated drive: what values it takes, its history and parts, its answers to the host,
 //! and the settings of a target.
 
-use std::fmt;
-
 use likenew_core::io::Op;
 use likenew_core::quantity::{Offset, Share};
 use likenew_core::units::{Nanos, Number, amount};
 
 use crate::flash::Trim;
-use crate::state::State;
+use crate::state::{DriveTreatment, State};
 
-/// What a value may be, as it reads after "it takes".
-#[derive(Clone, Debug, PartialEq)]
+/// What a value may be, as it reads after "it takes": a part of errors.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub(crate) enum Domain {
     // Numbers
-    Whole {
-        least: u64,
-        most: u64,
-    },
-    Number {
-        least: f64,
-        most: f64,
-    },
-    Share {
-        least: f64,
-        most: f64,
-        example: f64,
-    },
-    ShareAboveZero {
-        most: f64,
-    },
+    #[error("a whole number from {least} to {most}")]
+    Whole { least: u64, most: u64 },
+    #[error("a number from {least} to {most}")]
+    Number { least: f64, most: f64 },
+    #[error("a share from {least} to {most}, such as {example}")]
+    Share { least: f64, most: f64, example: f64 },
+    #[error("a share above 0, up to {most}")]
+    ShareAboveZero { most: f64 },
+    #[error("a power of two")]
     PowerOfTwo,
     /// At most another value of the file.
-    AtMost {
-        key: &'static str,
-        value: u64,
-    },
-    LessThan {
-        key: &'static str,
-    },
-    MultipleOf {
-        key: &'static str,
-        value: u64,
-    },
-    SectorsBelowCapacity {
-        sector_bytes: u32,
-        capacity_bytes: u64,
-    },
+    #[error("at most {key}, {value}")]
+    AtMost { key: &'static str, value: u64 },
+    #[error("less than {key}")]
+    LessThan { key: &'static str },
+    #[error("a multiple of {key}, {value}")]
+    MultipleOf { key: &'static str, value: u64 },
+    #[error(
+        "a multiple of identity.sector_bytes, {sector_bytes}, below identity.capacity_bytes, {capacity_bytes}"
+    )]
+    SectorsBelowCapacity { sector_bytes: u32, capacity_bytes: u64 },
     /// At most the drive's capacity.
-    SectorsWithinDrive {
-        sector_bytes: u32,
-    },
+    #[error("a multiple of identity.sector_bytes, {sector_bytes}, within the drive")]
+    SectorsWithinDrive { sector_bytes: u32 },
     /// A multiple of the rows that a mapping unit spans.
-    MultipleOfRows {
-        rows: u32,
-    },
-    DivisorOf {
-        key: &'static str,
-        value: u32,
-    },
-    Times {
-        most: u64,
-        key: &'static str,
-        value: u64,
-    },
-    Sectors {
-        most: u32,
-        sector_bytes: u32,
-    },
+    #[error("a multiple of the {rows} rows that a page of map.page_bytes spans")]
+    MultipleOfRows { rows: u32 },
+    #[error("a divisor of {key}, {value}")]
+    DivisorOf { key: &'static str, value: u32 },
+    #[error("from 1 to {most} times {key}, {value}")]
+    Times { most: u64, key: &'static str, value: u64 },
+    #[error("1 to {most} sectors of {sector_bytes} bytes")]
+    Sectors { most: u32, sector_bytes: u32 },
     /// A chip page that suits a mapping unit.
-    ChipPage {
-        map_page: u32,
-        row: u32,
-    },
-    Bytes {
-        least: u64,
-        most: u64,
-    },
+    #[error(
+        "a multiple of map.page_bytes, {map_page}, or planes and dies of a gang that divide into such pages or whose reads of {row} bytes fill them"
+    )]
+    ChipPage { map_page: u32, row: u32 },
+    #[error("a size from {least} to {most} bytes")]
+    Bytes { least: u64, most: u64 },
 
     // Words and texts
+    #[error("true or false")]
     Truth,
+    #[error("on or off")]
     OnOff,
-    Words(Vec<String>),
+    #[error("{}", one_of(.0))]
+    Words(&'static [&'static str]),
+    #[error("a text of 1 to 200 characters")]
     Line,
-    TextSuchAs(String),
-    Ranges {
-        capacity_bytes: u64,
-    },
+    #[error("a text such as \"{0}\"")]
+    TextSuchAs(&'static str),
+    #[error("ranges within the {capacity_bytes} bytes of the drive, such as \"1GiB..1025MiB, 50%..50.1%\"")]
+    Ranges { capacity_bytes: u64 },
 
     // Settings of a target
+    #[error("a size from 1MiB to 16TiB, such as 8GiB")]
     Memory,
+    #[error(
+        "pcie1x1 to pcie5x4 (x1, x2, x4), sata1.5g, sata3g, sata6g, usb2, usb3.0, usb3.0-bot, usb3.1 or usb3.1-bot (bulk-only: one command at a time)"
+    )]
     LinkStandard,
+    #[error("a rate from 1MB/s and maybe a delay of at most 1s, such as 300MB/s,40us")]
     Encryption,
+    #[error("a time up to 60s and maybe after which rest up to 1h, such as 2ms,100us")]
     Wake,
+    #[error("none, writeback or unsafe")]
     HypervisorCache,
+    #[error("a whole number of commands from 2, such as 500")]
     Commands,
+    #[error("how long it stalls, up to 10s, and maybe how often, up to 1h, such as 500ms,4s")]
     Stalls,
+    #[error("a rate from 1MB/s to 10GB/s, such as 100MB/s")]
     ReadRate,
 }
 
-impl Domain {
-    /// One of several words.
-    pub(crate) fn words(words: &[&str]) -> Self {
-        Self::Words(words.iter().map(|word| (*word).to_owned()).collect())
-    }
-}
-
 /// `"flash", "disk" or "volume"`.
-fn one_of(words: &[String]) -> String {
+fn one_of(words: &[&str]) -> String {
     let quoted: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
     match quoted.split_last() {
         Some((last, before)) if !before.is_empty() => format!("{} or {last}", before.join(", ")),
         _ => quoted.join(""),
-    }
-}
-
-impl fmt::Display for Domain {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Whole { least, most } => write!(f, "a whole number from {least} to {most}"),
-            Self::Number { least, most } => write!(f, "a number from {least} to {most}"),
-            Self::Share { least, most, example } => {
-                write!(f, "a share from {least} to {most}, such as {example}")
-            }
-            Self::ShareAboveZero { most } => write!(f, "a share above 0, up to {most}"),
-            Self::PowerOfTwo => f.write_str("a power of two"),
-            Self::AtMost { key, value } => write!(f, "at most {key}, {value}"),
-            Self::LessThan { key } => write!(f, "less than {key}"),
-            Self::MultipleOf { key, value } => write!(f, "a multiple of {key}, {value}"),
-            Self::SectorsBelowCapacity { sector_bytes, capacity_bytes } => write!(
-                f,
-                "a multiple of identity.sector_bytes, {sector_bytes}, below identity.capacity_bytes, \
-                 {capacity_bytes}"
-            ),
-            Self::SectorsWithinDrive { sector_bytes } => {
-                write!(f, "a multiple of identity.sector_bytes, {sector_bytes}, within the drive")
-            }
-            Self::MultipleOfRows { rows } => {
-                write!(f, "a multiple of the {rows} rows that a page of map.page_bytes spans")
-            }
-            Self::DivisorOf { key, value } => write!(f, "a divisor of {key}, {value}"),
-            Self::Times { most, key, value } => write!(f, "from 1 to {most} times {key}, {value}"),
-            Self::Sectors { most, sector_bytes } => write!(f, "1 to {most} sectors of {sector_bytes} bytes"),
-            Self::ChipPage { map_page, row } => write!(
-                f,
-                "a multiple of map.page_bytes, {map_page}, or planes and dies of a gang that divide into such \
-                 pages or whose reads of {row} bytes fill them"
-            ),
-            Self::Bytes { least, most } => write!(f, "a size from {least} to {most} bytes"),
-            Self::Truth => f.write_str("true or false"),
-            Self::OnOff => f.write_str("on or off"),
-            Self::Words(words) => f.write_str(&one_of(words)),
-            Self::Line => f.write_str("a text of 1 to 200 characters"),
-            Self::TextSuchAs(example) => write!(f, "a text such as \"{example}\""),
-            Self::Ranges { capacity_bytes } => write!(
-                f,
-                "ranges within the {capacity_bytes} bytes of the drive, such as \"1GiB..1025MiB, 50%..50.1%\""
-            ),
-            Self::Memory => f.write_str("a size from 1MiB to 16TiB, such as 8GiB"),
-            Self::LinkStandard => f.write_str(
-                "pcie1x1 to pcie5x4 (x1, x2, x4), sata1.5g, sata3g, sata6g, usb2, usb3.0, usb3.0-bot, usb3.1 \
-                 or usb3.1-bot (bulk-only: one command at a time)",
-            ),
-            Self::Encryption => {
-                f.write_str("a rate from 1MB/s and maybe a delay of at most 1s, such as 300MB/s,40us")
-            }
-            Self::HypervisorCache => f.write_str("none, writeback or unsafe"),
-            Self::Wake => {
-                f.write_str("a time up to 60s and maybe after which rest up to 1h, such as 2ms,100us")
-            }
-            Self::Commands => f.write_str("a whole number of commands from 2, such as 500"),
-            Self::Stalls => {
-                f.write_str("how long it stalls, up to 10s, and maybe how often, up to 1h, such as 500ms,4s")
-            }
-            Self::ReadRate => f.write_str("a rate from 1MB/s to 10GB/s, such as 100MB/s"),
-        }
     }
 }
 
@@ -186,32 +105,19 @@ pub(crate) fn caveat(assumed: usize, parameters: usize) -> String {
 
 // History
 
-/// The history of a flash drive.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct FlashPast {
-    pub(crate) state: State,
-    /// Share of the addresses that was written.
-    pub(crate) fill: f64,
-    /// Random overwrites as a share of that, in units of `unit_bytes`.
-    pub(crate) overwritten_share: f64,
-    pub(crate) unit_bytes: u64,
-    /// Share of the addresses whose files were deleted.
-    pub(crate) deleted: f64,
-    pub(crate) age: Nanos,
-}
-
-pub(crate) fn flash_past(past: &FlashPast) -> String {
-    let written = match past.state {
+/// The history of a flash drive in units of `unit_bytes`, of whose addresses a share `deleted` was deleted.
+pub(crate) fn flash_past(state: State, past: &DriveTreatment, unit_bytes: u64, deleted: f64) -> String {
+    let written = match state {
         State::New if past.fill > 0.0 => format!("new, then {} written once sequentially", filled(past.fill)),
         State::New => "new: erased, nothing written".to_owned(),
         State::Used => format!(
             "used: {} written once sequentially, then overwritten {} at random in units of {}, without TRIM",
             filled(past.fill),
             times(past.overwritten_share),
-            amount(past.unit_bytes)
+            amount(unit_bytes)
         ),
     };
-    let deleted = match past.deleted {
+    let deleted = match deleted {
         0.0 => String::new(),
         share => format!("; then files deleted from the last {} of that, without TRIM", Share(share)),
     };
@@ -289,28 +195,10 @@ pub(crate) fn slc_cache(always: u64, percent: u32, bits_per_cell: u32) -> String
     }
 }
 
-/// Number of log blocks, by kind of FTL.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum LogBlocks {
-    /// Replacement blocks of a block map.
-    Replacement(u32),
-    /// Log blocks of BAST or FAST.
-    Log(u32),
-}
-
-pub(crate) fn cluster_map(name: &str, cluster_bytes: u64, groups: u32, logs: LogBlocks) -> String {
-    let cluster = amount(cluster_bytes);
-    match logs {
-        LogBlocks::Replacement(count) => format!(
-            "{name}: clusters of {cluster}; groups of dies: {groups}; replacement blocks of each: {count}"
-        ),
-        LogBlocks::Log(count) => {
-            format!("{name}: clusters of {cluster}; groups of dies: {groups}; log blocks of each: {count}")
-        }
-    }
-}
-
 likenew_core::sentences! {
+    /// The layout of a map of clusters; `logs` is what it calls its log blocks.
+    pub(crate) fn cluster_map(name: &str, cluster_bytes: u64, groups: u32, logs: &str, count: u32) =
+        "{name}: clusters of {}; groups of dies: {groups}; {logs} of each: {count}", amount(cluster_bytes);
     /// A value that no measurement shows.
     pub(crate) fn hidden(value: &str) = "{value}, which does not show";
     /// With one decimal.

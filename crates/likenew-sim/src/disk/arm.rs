@@ -31,7 +31,7 @@ impl Arm {
     pub(super) fn new(parameters: &DiskParameters) -> Self {
         let platters = Platters::new(parameters.platters);
         let (reads, writes) =
-            parameters.seek_curves(platters.cylinders()).expect("the parameters were checked");
+            parameters.seek_curves(platters.cylinders).expect("the parameters were checked");
         Self {
             reads: Motion { seek: reads, head_switch: parameters.head_switch },
             writes: Motion { seek: writes, head_switch: parameters.write_head_switch() },
@@ -96,7 +96,7 @@ pub(super) enum Access {
 // at the angle of the media time that equals this time modulo a revolution.
 
 /// Geometry of the platters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PlatterParameters {
     /// Sectors that can be addressed.
     pub sectors: u64,
@@ -177,9 +177,10 @@ pub(crate) struct TrackPosition {
 
 /// The layout of all sectors.
 pub(crate) struct Platters {
-    parameters: PlatterParameters,
+    pub(crate) parameters: PlatterParameters,
     zones: Vec<Zone>,
-    cylinders: u32,
+    /// Cylinders from the outer to the inner edge.
+    pub(crate) cylinders: u32,
     cylinder_time: u64,
 }
 
@@ -197,16 +198,6 @@ impl Platters {
         }
         let cylinders = (cylinders_per_zone * u64::from(zone_count)) as u32;
         Self { parameters, zones, cylinders, cylinder_time: parameters.cylinder_time() }
-    }
-
-    /// Sectors that can be addressed.
-    pub(crate) fn sectors(&self) -> u64 {
-        self.parameters.sectors
-    }
-
-    /// Cylinders from the outer to the inner edge.
-    pub(crate) fn cylinders(&self) -> u32 {
-        self.cylinders
     }
 
     /// Where a sector lies.
@@ -415,7 +406,7 @@ pub(super) mod tests {
                     (true, false) => prop_assert_eq!(gap, 1_000_000),
                     (false, _) => prop_assert_eq!(gap, 2_000_000),
                 }
-                prop_assert!(this.cylinder < platters.cylinders());
+                prop_assert!(this.cylinder < platters.cylinders);
             }
 
             #[test]

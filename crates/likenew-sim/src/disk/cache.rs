@@ -27,11 +27,12 @@ pub(super) struct Extent {
 
 /// The extents that wait to be written, and those that the arm is writing.
 pub(super) struct WriteCache {
-    extents: Vec<Extent>,
+    /// The extents that wait, in no particular order.
+    pub(super) extents: Vec<Extent>,
     extents_max: usize,
     sectors_max: u64,
     /// Sectors that are waiting, being written, or reserved.
-    sectors: u64,
+    pub(super) sectors: u64,
     reserved_extents: usize,
     /// Extents that the arm is writing.
     on_the_way: Vec<Extent>,
@@ -60,11 +61,6 @@ impl WriteCache {
     /// The first part of a write, as large as the cache admits at once.
     pub(super) fn first_part(&self, sectors: &Range<u64>) -> Range<u64> {
         sectors.start..sectors.end.min(sectors.start + self.sectors_max.min(PART_SECTORS_MAX))
-    }
-
-    /// Sectors in use.
-    pub(super) fn sectors(&self) -> u64 {
-        self.sectors
     }
 
     /// Reserves space for a write whose data is about to arrive; false if there is none.
@@ -111,11 +107,6 @@ impl WriteCache {
     /// Whether the cache holds all of these sectors, so that a read needs no arm.
     pub(super) fn holds(&self, sectors: &Range<u64>) -> bool {
         self.extents.iter().chain(&self.on_the_way).any(|extent| contains_range(sectors, &extent.sectors))
-    }
-
-    /// The extents that wait, in no particular order.
-    pub(super) fn extents(&self) -> &[Extent] {
-        &self.extents
     }
 
     /// When the last write arrived, if any extent waits.
@@ -243,13 +234,13 @@ impl ReadAhead {
             first: first.max(sectors.end.saturating_sub(self.segment_sectors)),
             started_at: now,
             began_media: platters.place(sectors.end - 1).end,
-            limit: (sectors.end + self.segment_sectors).min(platters.sectors()),
+            limit: (sectors.end + self.segment_sectors).min(platters.parameters.sectors),
         });
     }
 
     /// Whether these sectors are in memory.
     pub(super) fn holds(&self, sectors: &Range<u64>, now: Nanos, platters: &Platters) -> bool {
-        let covers = |buffered: &Range<u64>| buffered.start <= sectors.start && sectors.end <= buffered.end;
+        let covers = |buffered: &Range<u64>| contains_range(sectors, buffered);
         self.segments.iter().any(covers)
             || self.stream.as_ref().is_some_and(|stream| covers(&stream.buffered_range(now, platters)))
     }
@@ -259,7 +250,8 @@ impl ReadAhead {
         let Some(stream) = &mut self.stream else { return };
         if stream.runs(now, platters) && stream.first <= sectors.start && sectors.end <= stream.limit {
             stream.first = sectors.start;
-            stream.limit = stream.limit.max(sectors.end + self.segment_sectors).min(platters.sectors());
+            stream.limit =
+                stream.limit.max(sectors.end + self.segment_sectors).min(platters.parameters.sectors);
         }
     }
 
@@ -290,12 +282,11 @@ impl ReadAhead {
     /// Drops the oldest segments until read data takes at most this much, the current read-ahead's full
     /// segment included.
     pub(super) fn fit(&mut self, sectors_max: u64) {
-        let buffered = |segment: &Range<u64>| segment.end - segment.start;
-        let mut sectors = self.segments.iter().map(buffered).sum::<u64>() + self.segment_sectors;
+        let mut sectors = self.segments.iter().map(length).sum::<u64>() + self.segment_sectors;
         while sectors > sectors_max
             && let Some(oldest) = self.segments.pop_front()
         {
-            sectors -= buffered(&oldest);
+            sectors -= length(&oldest);
         }
     }
 
@@ -352,11 +343,11 @@ mod tests {
             assert!(put(&mut cache, 100..108));
             assert!(!put(&mut cache, 200..208), "two extents are all there is room for");
             assert!(put(&mut cache, 108..116));
-            let starts: Vec<u64> = cache.extents().iter().map(|extent| extent.sectors.start).collect();
+            let starts: Vec<u64> = cache.extents.iter().map(|extent| extent.sectors.start).collect();
             assert_eq!(starts, [0, 100]);
             assert!(cache.holds(&(2..14)) && !cache.holds(&(14..18)));
-            assert_eq!(cache.sectors(), 32);
-            assert!(cache.grows(&cache.extents()[1]) && !cache.grows(&cache.extents()[0]));
+            assert_eq!(cache.sectors, 32);
+            assert!(cache.grows(&cache.extents[1]) && !cache.grows(&cache.extents[0]));
         }
 
         #[test]
@@ -370,7 +361,7 @@ mod tests {
             assert!(put(&mut cache, 5000..5001) && !cache.holds(&(0..8)));
             cache.take(2048..3000);
             cache.on_written();
-            assert_eq!(cache.sectors(), 1);
+            assert_eq!(cache.sectors, 1);
         }
 
         #[test]
@@ -415,8 +406,8 @@ mod tests {
                         Act::Put(range) => if put(&mut cache, range.clone()) {
                             waiting.extend(range);
                         },
-                        Act::Take(index, length) => if away.is_empty() && !cache.extents().is_empty() {
-                            let Range { start, end } = cache.extents()[index % cache.extents().len()].sectors;
+                        Act::Take(index, length) => if away.is_empty() && !cache.extents.is_empty() {
+                            let Range { start, end } = cache.extents[index % cache.extents.len()].sectors;
                             let taken = start..end.min(start + length);
                             cache.take(taken.clone());
                             waiting.retain(|sector| !taken.contains(sector));
@@ -427,10 +418,10 @@ mod tests {
                             away.clear();
                         },
                     }
-                    let mut sectors: Vec<u64> = cache.extents().iter().flat_map(|extent| extent.sectors.clone()).collect();
+                    let mut sectors: Vec<u64> = cache.extents.iter().flat_map(|extent| extent.sectors.clone()).collect();
                     sectors.sort_unstable();
                     prop_assert!(sectors.iter().eq(&waiting), "{sectors:?} {waiting:?}");
-                    prop_assert_eq!(cache.sectors(), (waiting.len() + away.len()) as u64);
+                    prop_assert_eq!(cache.sectors, (waiting.len() + away.len()) as u64);
                 }
             }
         }

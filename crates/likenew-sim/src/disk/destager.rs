@@ -118,7 +118,7 @@ impl Destager {
     }
 
     fn soonest_extent(&self, arm: &Arm, now: Nanos) -> Option<Work> {
-        let works = self.cache.as_ref()?.extents().iter().map(|extent| {
+        let works = self.cache.as_ref()?.extents.iter().map(|extent| {
             let Range { start, end } = extent.sectors;
             let positioning = arm.positioning(start, Access::Write, now);
             let sectors = start..end.min(start + DESTAGE_SECTORS_MAX);
@@ -176,7 +176,7 @@ impl Destager {
             let band = if band.start == sectors.start { band } else { shingles.band_of(band.end) };
             (band.end <= sectors.end).then_some(band)
         };
-        self.cache.as_ref()?.extents().iter().find_map(|extent| complete(&extent.sectors))
+        self.cache.as_ref()?.extents.iter().find_map(|extent| complete(&extent.sectors))
     }
 
     /// Chooses what to append next: the oldest extents first, and one that still grows only if there is no other.
@@ -184,7 +184,7 @@ impl Destager {
         self.batch.clear();
         let (Some(cache), Some(shingles)) = (&self.cache, &self.shingles) else { return };
         let mut room = shingles.parameters.append_sectors_max;
-        let mut extents: Vec<_> = cache.extents().iter().collect();
+        let mut extents: Vec<_> = cache.extents.iter().collect();
         extents.sort_unstable_by_key(|extent| (cache.grows(extent), extent.since, extent.sectors.start));
         for extent in extents {
             if room == 0 || (cache.grows(extent) && !self.batch.is_empty()) {

@@ -20,7 +20,6 @@ pub(super) fn link(is_duplex: bool) -> &'static str {
 
 // Flash drives
 
-pub(super) const READ_QD1: &str = "a 4 KiB read at QD1";
 pub(super) const WRITE_QD1: &str = "a 4 KiB write at QD1, into the buffer";
 pub(super) const WRITE_PAST_SLC_CACHE: &str = "sequential write past the SLC cache, before it folds";
 
@@ -35,7 +34,6 @@ pub(super) const UNITS: &str = "capacity in program units";
 pub(super) const WRITES_PER_UNIT: &str = "separate writes in a unit, at most";
 
 pub(super) const DIES: &str = "A die does one operation at a time; the dies of a channel share its bus.";
-pub(super) const UNIT_TRANSFER: &str = "unit transfer, channel";
 pub(super) const PROGRAMMING_DIES: &str = "dies that program in parallel";
 
 pub(super) const MAP_CACHE: &str =
@@ -43,7 +41,6 @@ pub(super) const MAP_CACHE: &str =
 pub(super) const MAPPED_DATA: &str = "host data that it maps";
 
 pub(super) const AGING: &str = "Old data is read with retries.";
-pub(super) const AGING_ONSET: &str = "no retries until";
 pub(super) const AGING_RETRIES: &str = "retries per tenfold age";
 
 pub(super) const HEAT: &str = "Heats up with reads and programs.";
@@ -65,7 +62,6 @@ pub(super) const KEPT_ERASED: &str = "kept erased on each die";
 pub(super) const CACHED_WRITES_MAX: &str = "cached writes, at most";
 pub(super) const PAGE_MAP_NAME: &str = "translation layer: page map";
 pub(super) const COLLECT_EMPTY: &str = "erasing an empty block";
-pub(super) const COLLECT_HALF: &str = "garbage-collecting a half-valid block";
 
 pub(super) fn page_map(collection: Collection) -> String {
     let victim = match collection {
@@ -115,25 +111,19 @@ pub(super) const BLOCK_MAP: &str =
     "Block-mapped: a write that does not continue the last one copies its whole cluster.";
 pub(super) const REPLACEMENT_BLOCKS: &str = "replacement blocks of a group";
 
-pub(super) const BAST_NAME: &str = "translation layer: BAST";
 pub(super) const BAST: &str = "Block-mapped, with a log block for each of the clusters written last: a write to \
     another cluster first merges one of those.";
 
-pub(super) const FAST_NAME: &str = "translation layer: FAST";
 pub(super) const FAST: &str = "Block-mapped, with a shared log: when it is full, every cluster in its oldest block \
     is merged.";
 
 pub(super) const LOG_BLOCKS: &str = "log blocks of a group";
-pub(super) const FULL_MERGE: &str = "a full merge, alone";
 pub(super) const IDLE_MERGES: &str = "merges in idle time";
 
 // Hard disks
 
 pub(super) const RANDOM_READ_ALONE: &str = "a random read, alone (command + average seek + half a rotation)";
 pub(super) const RANDOM_WRITE_ALONE: &str = "a random write past the cache, alone";
-
-pub(super) const CACHE_MEMORY: &str = "memory";
-pub(super) const CACHE_PLACES: &str = "read-ahead segments";
 
 pub(super) fn disk_cache(takes_writes: bool) -> &'static str {
     if takes_writes {
@@ -145,7 +135,6 @@ pub(super) fn disk_cache(takes_writes: bool) -> &'static str {
 
 pub(super) const SHINGLES: &str = "Tracks overlap, so a band is written as a whole. Smaller writes go to the \
     persistent cache and are merged later.";
-pub(super) const SHINGLE_PIECES: &str = "write segments";
 
 pub(super) fn cleaning(idle_after: Nanos) -> String {
     format!("after {idle_after} without I/O, or when it is full")
@@ -153,16 +142,12 @@ pub(super) fn cleaning(idle_after: Nanos) -> String {
 
 pub(super) const SEEKS: &str =
     "Serves the request it can reach first, seek and rotation included (SATF), with aging.";
-pub(super) const TRACK_SEEK: &str = "track-to-track seek, read";
-pub(super) const AVERAGE_SEEK: &str = "average seek, read";
-pub(super) const FULL_SEEK: &str = "full stroke, read";
 
 pub(super) const PLATTERS: &str = "The first addresses are on the outer tracks, which hold most.";
 pub(super) const MEAN_RATE: &str = "mean over all addresses";
 
 // Network volumes
 
-pub(super) const IO_ALONE: &str = "a 4 KiB I/O, alone (median)";
 pub(super) const BURST_SPAN: &str = "full credits last, at burst rate";
 pub(super) const REFILL_SPAN: &str = "empty credits refill, when idle";
 
@@ -174,9 +159,6 @@ pub(super) fn credits(can_burst: bool) -> &'static str {
     }
 }
 
-pub(super) const ONE_IO: &str = "one I/O at most";
-pub(super) const MERGED_IOS: &str = "sequential I/Os merge";
-
 likenew_core::sentences! {
     /// Sequential I/Os count as one up to `bytes`, and those shorter than `small` up to `small_bytes`.
     pub(super) fn merged_ios(bytes: u64, small: u64, small_bytes: u64) =
@@ -185,7 +167,6 @@ likenew_core::sentences! {
 }
 
 pub(super) const THROUGHPUT: &str = "Reads and writes share this throughput.";
-pub(super) const LARGEST_IO: &str = "the largest I/O takes";
 
 pub(super) const STORE: &str = "Serves all I/Os in parallel; acknowledged writes are durable.";
 

@@ -12,7 +12,7 @@ use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::NeighborParameters;
-use crate::device::{Device, NO_IO, SelfCounts};
+use crate::device::{Device, NO_IO, SelfCounts, wraps};
 
 /// The other program's I/O comes at the same times on all drives.
 const SEED: u64 = 2;
@@ -23,7 +23,6 @@ const SLOTS: u32 = 8;
 pub(crate) struct Neighbor {
     parameters: NeighborParameters,
     inner: Box<dyn Device>,
-    inner_done: Vec<Completion>,
     /// Number of aligned positions for an I/O.
     places: u64,
     random: Xoshiro256PlusPlus,
@@ -46,7 +45,6 @@ impl Neighbor {
         let mut neighbor = Self {
             parameters,
             inner,
-            inner_done: Vec::new(),
             places: (capacity_bytes / u64::from(parameters.io_bytes)).max(1),
             random: Xoshiro256PlusPlus::seed_from_u64(SEED),
             next: Nanos::ZERO,
@@ -64,13 +62,30 @@ impl Neighbor {
         let share: f64 = 1.0 - self.random.random::<f64>();
         Nanos::from_secs_f64(-share.ln() / f64::from(self.parameters.ios_per_s))
     }
+}
 
-    fn skip(&mut self) {
+impl Device for Neighbor {
+    wraps!(inner);
+
+    fn announce_slots(&mut self, count: u32) {
+        self.inner.announce_slots(count + SLOTS);
+    }
+
+    fn accept(&mut self, io: &Io, now: Nanos) {
+        self.inner.accept(&Io { slot: Slot(io.slot.0 + SLOTS), ..*io }, now);
+    }
+
+    fn own_next_at(&self) -> Option<Nanos> {
+        Some(self.next)
+    }
+
+    /// Sends the other program's next I/O, unless too many are in flight.
+    fn own_step(&mut self) -> Option<Completion> {
         let now = self.next;
         self.next = now + self.gap().max(Nanos(1));
         let place = self.random.random_range(0..self.places);
         let writes = self.random.random_range(0..100) < self.parameters.write_percent;
-        let Some(slot) = self.free.pop() else { return };
+        let slot = self.free.pop()?;
         let io = Io {
             slot: Slot(slot),
             op: if writes && !self.inner.keeps_data() { Op::Write } else { Op::Read },
@@ -86,54 +101,19 @@ impl Neighbor {
         }
         self.ios[io.slot.index()] = (io, now);
         self.inner.accept(&io, now);
+        None
     }
 
-    /// Advances the mechanism, and keeps the other program's completions from the host.
-    fn step_inner(&mut self, done: &mut Vec<Completion>) {
-        let mut ended = std::mem::take(&mut self.inner_done);
-        self.inner.step(&mut ended);
-        for completion in ended.drain(..) {
-            match completion.slot.0.checked_sub(SLOTS) {
-                Some(slot) => done.push(Completion { slot: Slot(slot), ..completion }),
-                None => {
-                    let (io, sent) = &self.ios[completion.slot.index()];
-                    let bytes = completion.outcome.bytes(io.length).into();
-                    self.counters.count(io.op, bytes, completion.at.since(*sent));
-                    self.free.push(completion.slot.0);
-                }
-            }
+    /// Keeps the other program's completions from the host.
+    fn pass_on(&mut self, completion: Completion) -> Option<Completion> {
+        if let Some(slot) = completion.slot.0.checked_sub(SLOTS) {
+            return Some(Completion { slot: Slot(slot), ..completion });
         }
-        self.inner_done = ended;
-    }
-}
-
-impl Device for Neighbor {
-    fn inside(&self) -> Option<&dyn Device> {
-        Some(&*self.inner)
-    }
-
-    fn inside_mut(&mut self) -> Option<&mut dyn Device> {
-        Some(&mut *self.inner)
-    }
-
-    fn announce_slots(&mut self, count: u32) {
-        self.inner.announce_slots(count + SLOTS);
-    }
-
-    fn accept(&mut self, io: &Io, now: Nanos) {
-        self.inner.accept(&Io { slot: Slot(io.slot.0 + SLOTS), ..*io }, now);
-    }
-
-    fn next_at(&self) -> Option<Nanos> {
-        Some(self.inner.next_at().map_or(self.next, |at| at.min(self.next)))
-    }
-
-    fn step(&mut self, done: &mut Vec<Completion>) {
-        if self.inner.next_at().is_some_and(|at| at <= self.next) {
-            self.step_inner(done);
-        } else {
-            self.skip();
-        }
+        let (io, sent) = &self.ios[completion.slot.index()];
+        let bytes = completion.outcome.bytes(io.length).into();
+        self.counters.count(io.op, bytes, completion.at.since(*sent));
+        self.free.push(completion.slot.0);
+        None
     }
 
     fn data(&mut self, slot: Slot) -> &mut Vec<u8> {
@@ -144,7 +124,7 @@ impl Device for Neighbor {
         let (mut at, mut done) = (now, Vec::new());
         while self.free.len() < SLOTS as usize {
             at = at.max(self.inner.next_at().expect("what is in flight ends"));
-            self.step_inner(&mut done);
+            self.step_inside(&mut done);
         }
         assert!(done.is_empty(), "nothing of the host's is in flight");
         self.inner.settle(at)

@@ -20,7 +20,8 @@ pub(crate) struct Contents {
     requests: Vec<Vec<u8>>,
     /// Pages in the write buffer, by slot.
     buffer: Vec<Box<[u8]>>,
-    copies: Copies,
+    /// Bytes in the flash.
+    pub(crate) copies: Copies,
 }
 
 impl Contents {
@@ -34,16 +35,6 @@ impl Contents {
             buffer: vec![page; buffer_pages as usize],
             copies: BTreeMap::new(),
         }
-    }
-
-    /// Bytes in the flash.
-    pub(crate) fn copies(&self) -> &Copies {
-        &self.copies
-    }
-
-    /// Restores saved bytes of the flash.
-    pub(crate) fn restore(&mut self, copies: Copies) {
-        self.copies = copies;
     }
 
     /// The buffer of a host I/O.

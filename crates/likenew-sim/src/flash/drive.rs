@@ -15,7 +15,7 @@ use super::map_cache::{MapAccess, MapCache};
 use super::nand::{Event, Nand, NandCompletion, NandEvent, ReadJob, Reader};
 use super::thermal::Thermal;
 use super::translation_layer::{Cell, Counts, PendingWork, PhysicalPage, TranslationLayer, Work};
-use super::write_buffer::{WriteBuffer, sector_mask};
+use super::write_buffer::{Entry, WriteBuffer, sector_mask};
 use super::{FlashParameters, Trim};
 use crate::device::{Device, MEDIUM_ERROR, NO_IO, SelfCounts, SnapshotError, flash_counters, grow, to_bytes};
 use crate::front::Front;
@@ -37,6 +37,21 @@ struct Request {
     page_to_arrive: u32,
     /// End of the pages of the I/O.
     page_end: u32,
+}
+
+impl Request {
+    fn new(io: Io, page_bytes: u32) -> Self {
+        let page_bytes = u64::from(page_bytes);
+        let first = (io.offset / page_bytes) as u32;
+        Self {
+            io,
+            bytes_left: io.length.into(),
+            segments_left: 0,
+            page_to_send: first,
+            page_to_arrive: first,
+            page_end: (io.offset + u64::from(io.length)).div_ceil(page_bytes) as u32,
+        }
+    }
 }
 
 /// A flash drive in virtual time.
@@ -94,7 +109,7 @@ impl<L: TranslationLayer> FlashDrive<L> {
         let mut drive = Self::open(parameters, layer, now_s);
         if let Some(copies) = contents {
             drive.keep_data();
-            drive.contents.as_mut().expect("it keeps bytes").restore(copies);
+            drive.contents.as_mut().expect("it keeps bytes").copies = copies;
         }
         Ok(drive)
     }
@@ -241,30 +256,11 @@ impl<L: TranslationLayer> FlashDrive<L> {
 
 impl<L: TranslationLayer> Device for FlashDrive<L> {
     fn announce_slots(&mut self, count: u32) {
-        let empty = Request {
-            io: NO_IO,
-            bytes_left: 0,
-            segments_left: 0,
-            page_to_send: 0,
-            page_to_arrive: 0,
-            page_end: 0,
-        };
-        grow(&mut self.requests, count, empty);
+        grow(&mut self.requests, count, Request::new(NO_IO, self.parameters.page_bytes));
     }
 
     fn accept(&mut self, io: &Io, now: Nanos) {
-        let page_bytes = u64::from(self.parameters.page_bytes);
-        let first = (io.offset / page_bytes) as u32;
-        let page_end = (io.offset + u64::from(io.length)).div_ceil(page_bytes) as u32;
-        let bytes_left = u64::from(io.length);
-        self.requests[io.slot.index()] = Request {
-            io: *io,
-            bytes_left,
-            segments_left: 0,
-            page_to_send: first,
-            page_to_arrive: first,
-            page_end,
-        };
+        self.requests[io.slot.index()] = Request::new(*io, self.parameters.page_bytes);
         self.idle = false;
         if self.front.accept(io) {
             self.begin(io.slot.0, now);
@@ -324,20 +320,21 @@ impl<L: TranslationLayer> Device for FlashDrive<L> {
 
     fn save(&self, now: Nanos) -> Vec<u8> {
         let now_s = self.opened_s + (now.0 / SECOND_NS) as i64;
-        to_bytes(&(&self.layer, now_s, self.contents.as_ref().map(Contents::copies)))
+        to_bytes(&(&self.layer, now_s, self.contents.as_ref().map(|contents| &contents.copies)))
     }
 
     fn health(&self) -> Health {
         let thermal = self.thermal.as_ref();
         Health {
-            temperature_c: thermal.map(Thermal::temperature_c),
+            temperature_c: thermal.map(|thermal| thermal.temperature_c),
             wear_percent: None,
-            throttling: thermal.map(Thermal::throttling),
+            throttling: thermal.map(|thermal| thermal.throttling),
         }
     }
 
     fn self_counts(&self, _now: Nanos) -> SelfCounts {
-        SelfCounts { throttled: self.thermal.as_ref().map(Thermal::throttle_time), ..SelfCounts::default() }
+        let throttled = self.thermal.as_ref().map(|thermal| thermal.throttled);
+        SelfCounts { throttled, ..SelfCounts::default() }
     }
 
     fn flash_counters(&self) -> FlashCounters {
@@ -555,7 +552,7 @@ impl<L: TranslationLayer> FlashDrive<L> {
     /// Completes a page in the buffer: its missing sectors were read, or the flash holds none.
     pub(super) fn fill(&mut self, slot: u32) {
         if let Some(contents) = &mut self.contents {
-            let (page, sectors) = self.buffer.slot_content(slot);
+            let Entry { page, sectors, .. } = *self.buffer.entry(slot);
             contents.complete(slot, sectors, self.layer.find(page).map(|place| place.at));
         }
         self.buffer.complete(slot);
@@ -576,7 +573,7 @@ impl<L: TranslationLayer> FlashDrive<L> {
         self.buffer.take_unit(program.size, &mut unit);
         self.nand.program(die, program, now, &mut self.front.events);
         for slot in &unit {
-            let (page, size) = self.buffer.page(*slot);
+            let Entry { page, size, .. } = *self.buffer.entry(*slot);
             self.layer.write(page, size, die, &mut self.pending);
             self.follow(Some(*slot), now);
             if let Some(cache) = &mut self.map_cache {

@@ -10,6 +10,7 @@ use std::ops::Range;
 use likenew_core::counters::Wear;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use strum::{EnumString, VariantNames};
 
 use super::history::ProgramTimes;
 use super::translation_layer::{
@@ -18,18 +19,15 @@ use super::translation_layer::{
 use super::{FlashGeometry, LayoutError};
 
 /// Which pages a merge copies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, EnumString, VariantNames)]
 pub enum Copies {
     /// Every page, because the firmware does not know which ones hold data. Every cluster has a block from
     /// the start.
+    #[strum(serialize = "every page")]
     Every,
     /// The pages that hold data. A cluster without data has no block.
+    #[strum(serialize = "held pages")]
     Valid,
-}
-
-impl Copies {
-    /// Their names in files.
-    pub(crate) const WORDS: [(&str, Self); 2] = [("every page", Self::Every), ("held pages", Self::Valid)];
 }
 
 /// How an FTL with clusters is laid out.
@@ -71,11 +69,11 @@ impl ClusterParameters {
         u32::try_from(pages.div_ceil(u64::from(self.cluster_pages()))).expect("fewer clusters than pages")
     }
 
-    /// Checks that an FTL of this shape can work with `spare_blocks` per die beyond those of the clusters.
+    /// Checks that an FTL of this shape can work with the log blocks of scheme `S`.
     ///
     /// # Errors
     /// The parameters contradict each other.
-    pub(crate) fn check(&self, spare_blocks: u32) -> Result<(), LayoutError> {
+    pub fn check<S: LogScheme>(&self) -> Result<(), LayoutError> {
         let flash = &self.flash;
         flash.check()?;
         if flash.row_pages != 1 || flash.unit_pages != 1 {
@@ -95,9 +93,9 @@ impl ClusterParameters {
             return Err(LayoutError::NoLogBlock);
         }
         let clusters = self.clusters_per_group();
-        let needed = u64::from(clusters) + u64::from(spare_blocks);
-        if needed > u64::from(flash.blocks_per_die) {
-            let (blocks, spare) = (flash.blocks_per_die, spare_blocks);
+        let spare = self.log_blocks.saturating_add(S::MERGE_BLOCKS);
+        if u64::from(clusters) + u64::from(spare) > u64::from(flash.blocks_per_die) {
+            let blocks = flash.blocks_per_die;
             return Err(LayoutError::FewBlocks { blocks, clusters, spare });
         }
         Ok(())
@@ -195,10 +193,11 @@ impl Clusters {
         u64::from(block) * u64::from(self.pages) + u64::from(position)
     }
 
-    /// The block of a cluster, log blocks aside.
+    /// The place of a page in the block of its cluster, which has what no log holds.
     #[inline]
-    fn block(&self, cluster: u32) -> Option<u32> {
-        self.blocks[cluster as usize].checked_sub(1)
+    fn home(&self, cluster: u32, offset: u32) -> u64 {
+        let block = self.blocks[cluster as usize].checked_sub(1);
+        self.at(block.expect("what no log holds is in the cluster's block"), offset)
     }
 
     fn bit(&self, cluster: u32, offset: u32) -> (usize, u64) {
@@ -287,10 +286,7 @@ impl Clusters {
             if !valid && !every {
                 continue;
             }
-            let from = log(self, offset).filter(|_| valid).unwrap_or_else(|| {
-                let block = self.block(cluster).expect("what no log holds is in the cluster's block");
-                self.at(block, offset)
-            });
+            let from = log(self, offset).filter(|_| valid).unwrap_or_else(|| self.home(cluster, offset));
             let (block, to) = (to, self.at(to, offset));
             self.times.program(block, to);
             // Position 0 of a block is on the first die of its group.
@@ -332,6 +328,9 @@ impl Clusters {
 /// How a group of dies keeps data newer than its clusters' blocks. A page is given as its cluster, numbered
 /// across all groups, and its offset.
 pub trait LogScheme: Send + Serialize + DeserializeOwned {
+    /// Blocks of a group that merges need beyond its log blocks.
+    const MERGE_BLOCKS: u32;
+
     /// The copy in a log that is newer than the one in the cluster's block. Called only for pages with data.
     fn find(&self, clusters: &Clusters, page: (u32, u32)) -> Option<u64>;
 
@@ -364,9 +363,10 @@ pub struct ClusterMap<S> {
 }
 
 impl<S: LogScheme> ClusterMap<S> {
-    fn from_scheme(clusters: Clusters, scheme: impl Fn(u32) -> S) -> Self {
-        let logs = (0..clusters.parameters.groups()).map(scheme).collect();
-        Self { clusters, logs }
+    fn from_scheme(parameters: ClusterParameters, scheme: impl Fn(u32) -> S) -> Self {
+        parameters.check::<S>().expect("the parameters were checked");
+        let logs = (0..parameters.groups()).map(scheme).collect();
+        Self { clusters: Clusters::new(parameters), logs }
     }
 }
 
@@ -381,11 +381,8 @@ impl<S: LogScheme> TranslationLayer for ClusterMap<S> {
             return None;
         }
         let log = &self.logs[self.clusters.group(cluster) as usize];
-        let at = log.find(&self.clusters, page).unwrap_or_else(|| {
-            let block = self.clusters.block(cluster).expect("what no log holds is in the cluster's block");
-            self.clusters.at(block, offset)
-        });
-        Some(self.clusters.place(at))
+        let at = log.find(&self.clusters, page);
+        Some(self.clusters.place(at.unwrap_or_else(|| self.clusters.home(cluster, offset))))
     }
 
     fn die_for(&self, page: u32) -> Option<u32> {
@@ -478,29 +475,14 @@ impl<S: LogScheme> TranslationLayer for ClusterMap<S> {
 /// A block map.
 pub type BlockMap = ClusterMap<Replacements>;
 
-impl ClusterParameters {
-    /// Checks that a block map of this shape can work.
-    ///
-    /// # Errors
-    /// The parameters contradict each other.
-    pub fn check_block_map(&self) -> Result<(), LayoutError> {
-        // Closing a replacement frees the old block of its cluster before the next one is opened.
-        self.check(self.log_blocks)
-    }
-}
-
 impl BlockMap {
     /// An erased drive.
     ///
     /// # Panics
     /// The parameters do not pass their check.
     pub fn new(parameters: ClusterParameters) -> Self {
-        parameters.check_block_map().expect("the parameters were checked");
         let open_max = parameters.log_blocks as usize;
-        Self::from_scheme(Clusters::new(parameters), |_| Replacements {
-            open: Vec::with_capacity(open_max),
-            open_max,
-        })
+        Self::from_scheme(parameters, |_| Replacements { open: Vec::with_capacity(open_max), open_max })
     }
 }
 
@@ -535,6 +517,9 @@ impl Replacements {
 }
 
 impl LogScheme for Replacements {
+    // Closing a replacement frees the old block of its cluster before the next one is opened.
+    const MERGE_BLOCKS: u32 = 0;
+
     fn find(&self, clusters: &Clusters, (cluster, offset): (u32, u32)) -> Option<u64> {
         let open = self.open[self.position_of(cluster)?];
         (offset < open.next).then(|| clusters.at(open.block, offset))
@@ -544,12 +529,8 @@ impl LogScheme for Replacements {
         offset
     }
 
-    fn append(
-        &mut self,
-        clusters: &mut Clusters,
-        (cluster, offset): (u32, u32),
-        pending: &mut PendingWork,
-    ) -> u64 {
+    fn append(&mut self, clusters: &mut Clusters, page: (u32, u32), pending: &mut PendingWork) -> u64 {
+        let (cluster, offset) = page;
         let index = self.position_of(cluster);
         let mut open = match index {
             Some(index) if self.open[index].next == offset => self.open.remove(index),
@@ -596,18 +577,14 @@ impl LogScheme for Replacements {
 // block (full merge).
 
 /// Which log block is merged to make room for another cluster.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, EnumString, VariantNames)]
 pub enum Eviction {
     /// The one whose last write is oldest.
+    #[strum(serialize = "least recent")]
     LeastRecent,
     /// The one that was opened first.
+    #[strum(serialize = "oldest")]
     Oldest,
-}
-
-impl Eviction {
-    /// Their names in files.
-    pub(crate) const WORDS: [(&str, Self); 2] =
-        [("least recent", Self::LeastRecent), ("oldest", Self::Oldest)];
 }
 
 /// How a [`Bast`] is laid out, and how it merges.
@@ -622,17 +599,6 @@ pub struct BastParameters {
     pub partial_merges: bool,
 }
 
-impl BastParameters {
-    /// Checks that an FTL of this shape can work.
-    ///
-    /// # Errors
-    /// The parameters contradict each other.
-    pub fn check(&self) -> Result<(), LayoutError> {
-        // A full merge needs one more block.
-        self.clusters.check(self.clusters.log_blocks + 1)
-    }
-}
-
 /// An FTL with a log block for each cluster that is being written.
 pub type Bast = ClusterMap<BastLogs>;
 
@@ -642,9 +608,8 @@ impl Bast {
     /// # Panics
     /// The parameters do not pass their check.
     pub fn new(parameters: BastParameters) -> Self {
-        parameters.check().expect("the parameters were checked");
         let in_group = parameters.clusters.clusters_per_group();
-        Self::from_scheme(Clusters::new(parameters.clusters), |group| BastLogs {
+        Self::from_scheme(parameters.clusters, |group| BastLogs {
             parameters,
             first_cluster: group * in_group,
             slots: vec![NO_LOG; in_group as usize],
@@ -754,6 +719,9 @@ impl BastLogs {
 }
 
 impl LogScheme for BastLogs {
+    // A full merge needs a third block.
+    const MERGE_BLOCKS: u32 = 1;
+
     fn find(&self, clusters: &Clusters, (cluster, offset): (u32, u32)) -> Option<u64> {
         self.logs[self.slot(cluster)?].find(clusters, offset)
     }
@@ -762,12 +730,8 @@ impl LogScheme for BastLogs {
         self.slot(cluster).map_or(0, |slot| self.logs[slot].filled % clusters.pages)
     }
 
-    fn append(
-        &mut self,
-        clusters: &mut Clusters,
-        (cluster, offset): (u32, u32),
-        pending: &mut PendingWork,
-    ) -> u64 {
+    fn append(&mut self, clusters: &mut Clusters, page: (u32, u32), pending: &mut PendingWork) -> u64 {
+        let (cluster, offset) = page;
         self.stamp += 1;
         let mut slot = self.slot(cluster);
         if let Some(full) = slot.filter(|slot| self.logs[*slot].filled == clusters.pages) {
@@ -829,27 +793,15 @@ impl LogScheme for BastLogs {
 /// An FTL with log blocks that all clusters share.
 pub type Fast = ClusterMap<FastLogs>;
 
-impl ClusterParameters {
-    /// Checks that a [`Fast`] of this shape can work.
-    ///
-    /// # Errors
-    /// The parameters contradict each other.
-    pub fn check_fast(&self) -> Result<(), LayoutError> {
-        // The sequential stream and a full merge need one more block each.
-        self.check(self.log_blocks + 2)
-    }
-}
-
 impl Fast {
     /// An erased drive.
     ///
     /// # Panics
     /// The parameters do not pass their check.
     pub fn new(parameters: ClusterParameters) -> Self {
-        parameters.check_fast().expect("the parameters were checked");
         let in_group = parameters.clusters_per_group();
         let pages = in_group as usize * parameters.cluster_pages() as usize;
-        Self::from_scheme(Clusters::new(parameters), |group| FastLogs {
+        Self::from_scheme(parameters, |group| FastLogs {
             first_cluster: group * in_group,
             newest: vec![NO_PAGE; pages],
             logs: VecDeque::with_capacity(parameters.log_blocks as usize),
@@ -990,12 +942,8 @@ impl FastLogs {
     }
 
     /// Opens a stream that begins with this page, or with the page before, which is copied.
-    fn open_stream(
-        &mut self,
-        clusters: &mut Clusters,
-        (cluster, offset): (u32, u32),
-        pending: &mut PendingWork,
-    ) {
+    fn open_stream(&mut self, clusters: &mut Clusters, page: (u32, u32), pending: &mut PendingWork) {
+        let (cluster, offset) = page;
         self.end_stream(clusters, pending);
         let block = clusters.take(clusters.group(cluster));
         let newest = |clusters: &Clusters, offset| self.find(clusters, (cluster, offset));
@@ -1008,6 +956,9 @@ impl FastLogs {
 }
 
 impl LogScheme for FastLogs {
+    // The sequential stream and a full merge need one each.
+    const MERGE_BLOCKS: u32 = 2;
+
     fn find(&self, clusters: &Clusters, page: (u32, u32)) -> Option<u64> {
         self.newest[self.index(clusters, page)].checked_sub(1).map(u64::from)
     }

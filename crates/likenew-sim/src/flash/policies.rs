@@ -2,11 +2,13 @@
 //! how blocks wear, and its pseudo-SLC cache.
 
 use serde::{Deserialize, Serialize};
+use strum::{EnumString, VariantNames};
 
 use super::{FlashGeometry, LayoutError};
 
 /// Which closed block of a die is garbage-collected next.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, EnumString, VariantNames)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Collection {
     /// The block with the fewest valid pages.
     #[default]
@@ -25,7 +27,8 @@ pub enum Collection {
 }
 
 /// Which pages share open blocks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, EnumString, VariantNames)]
+#[strum(serialize_all = "kebab-case")]
 pub enum Streams {
     /// Host pages and relocated pages fill the same block.
     Mixed,
@@ -38,21 +41,7 @@ pub enum Streams {
     HotCold,
 }
 
-impl Collection {
-    /// Their names in files. The number of random choices has a key of its own.
-    pub(crate) const WORDS: [(&str, Self); 4] = [
-        ("greedy", Self::Greedy),
-        ("fifo", Self::Fifo),
-        ("choices", Self::Choices(0)),
-        ("cost-benefit", Self::CostBenefit),
-    ];
-}
-
 impl Streams {
-    /// Their names in files.
-    pub(crate) const WORDS: [(&str, Self); 3] =
-        [("mixed", Self::Mixed), ("separate", Self::Separate), ("hot-cold", Self::HotCold)];
-
     /// Blocks of a die that are open at a time.
     pub fn open_blocks(self) -> u32 {
         match self {
@@ -64,7 +53,8 @@ impl Streams {
 }
 
 /// Which erased block of a die is written next.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, EnumString, VariantNames)]
+#[strum(serialize_all = "kebab-case")]
 pub enum ErasedBlocks {
     /// The block that was erased first.
     #[default]
@@ -73,11 +63,6 @@ pub enum ErasedBlocks {
     /// they share the host's block (after Chang, "On efficient wear leveling for large-scale flash-memory
     /// storage systems", SAC 2007).
     LeastWorn,
-}
-
-impl ErasedBlocks {
-    /// Their names in files.
-    pub(crate) const WORDS: [(&str, Self); 2] = [("fifo", Self::Fifo), ("least-worn", Self::LeastWorn)];
 }
 
 /// All policies of a page map.
@@ -105,31 +90,6 @@ impl Policies {
     /// Erased blocks per die that are kept to replace failed ones.
     pub fn kept_for_failures(&self) -> u32 {
         if self.endurance_erases.is_some() { KEPT_FOR_FAILURES } else { 0 }
-    }
-
-    /// Checks that a page map can work with these policies.
-    ///
-    /// # Errors
-    /// The policies contradict each other.
-    pub fn check(&self) -> Result<(), LayoutError> {
-        if self.collection == Collection::Choices(0) {
-            return Err(LayoutError::NoChoices);
-        }
-        if self.endurance_erases == Some(0) {
-            return Err(LayoutError::NoEndurance);
-        }
-        Ok(())
-    }
-
-    /// Checks that these policies work with a pseudo-SLC cache.
-    ///
-    /// # Errors
-    /// A policy does not work with one.
-    pub fn check_beside_slc_cache(&self) -> Result<(), LayoutError> {
-        if self.streams != Streams::Separate || self.endurance_erases.is_some() {
-            return Err(LayoutError::PoliciesBesideSlcCache);
-        }
-        Ok(())
     }
 }
 
@@ -173,10 +133,18 @@ impl PageMapParameters {
         if self.free_blocks_min < 2 {
             return Err(LayoutError::SmallReserve);
         }
-        self.policies.check()?;
+        let Policies { collection, streams, endurance_erases, .. } = self.policies;
+        if collection == Collection::Choices(0) {
+            return Err(LayoutError::NoChoices);
+        }
+        if endurance_erases == Some(0) {
+            return Err(LayoutError::NoEndurance);
+        }
         if let Some(slc) = &self.slc_cache {
             slc.check(flash)?;
-            self.policies.check_beside_slc_cache()?;
+            if streams != Streams::Separate || endurance_erases.is_some() {
+                return Err(LayoutError::PoliciesBesideSlcCache);
+            }
         }
         // Each die leaves room for another unit, so that the next unit always finds a die.
         let usable =
@@ -190,17 +158,13 @@ impl PageMapParameters {
 }
 
 /// What a host write does when no SLC block is left.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, EnumString, VariantNames)]
+#[strum(serialize_all = "lowercase")]
 pub enum WhenFull {
     /// Goes straight to a native block.
     Direct,
     /// Waits until folding has freed an SLC block.
     Fold,
-}
-
-impl WhenFull {
-    /// Their names in files.
-    pub(crate) const WORDS: [(&str, Self); 2] = [("direct", Self::Direct), ("fold", Self::Fold)];
 }
 
 /// The size of a pseudo-SLC cache, and how it is emptied.

@@ -37,12 +37,13 @@ const STEP: Nanos = Nanos::from_millis(10);
 #[derive(Clone, Debug)]
 pub(crate) struct Thermal {
     parameters: ThermalParameters,
-    temperature_c: f64,
+    pub(crate) temperature_c: f64,
     at: Nanos,
     joules: f64,
-    throttling: bool,
-    /// How often it began to throttle, and for how long in total.
-    throttled: (u64, Nanos),
+    /// Whether it throttles now.
+    pub(crate) throttling: bool,
+    /// How often it began to throttle, and for how long in total, up to the last time step.
+    pub(crate) throttled: (u64, Nanos),
 }
 
 impl Thermal {
@@ -92,21 +93,6 @@ impl Thermal {
         self.throttled.0 += u64::from(self.throttling && !before);
         (self.throttling != before).then(|| self.throttling.then_some(self.parameters.throttled_bytes_per_s))
     }
-
-    /// Temperature in °C.
-    pub(crate) fn temperature_c(&self) -> f64 {
-        self.temperature_c
-    }
-
-    /// How often it began to throttle and for how long in total, up to the last time step.
-    pub(crate) fn throttle_time(&self) -> (u64, Nanos) {
-        self.throttled
-    }
-
-    /// Whether it throttles now.
-    pub(crate) fn throttling(&self) -> bool {
-        self.throttling
-    }
 }
 
 #[cfg(test)]
@@ -139,12 +125,12 @@ mod tests {
     #[test]
     fn it_warms_up_as_newton_says_and_throttles_once() {
         let mut thermal = drive();
-        assert_eq!(thermal.temperature_c(), 35.0);
+        assert_eq!(thermal.temperature_c, 35.0);
         let changes = work(&mut thermal, 0, 60);
-        assert!((thermal.temperature_c() - (115.0 - 80.0 * (-1.0f64).exp())).abs() < 1e-6);
+        assert!((thermal.temperature_c - (115.0 - 80.0 * (-1.0f64).exp())).abs() < 1e-6);
         // 115 − 80·exp(−t/60) passes 80 °C at 60·ln(80/35) = 49.6 s.
         assert_eq!(changes, [(50, Some(500_000_000))]);
-        assert!(thermal.throttling());
+        assert!(thermal.throttling);
     }
 
     #[test]
@@ -153,7 +139,7 @@ mod tests {
         work(&mut thermal, 0, 60);
         assert_eq!(thermal.pass(Nanos::from_secs(61)), None, "just below the upper one is not enough");
         assert_eq!(thermal.pass(Nanos::from_secs(600)), Some(None));
-        assert!((thermal.temperature_c() - 35.0).abs() < 0.1 && !thermal.throttling());
+        assert!((thermal.temperature_c - 35.0).abs() < 0.1 && !thermal.throttling);
     }
 
     #[test]
@@ -165,6 +151,6 @@ mod tests {
         }
         one.read(100_000_000);
         one.pass(Nanos::from_secs(1));
-        assert!((one.temperature_c() - many.temperature_c()).abs() < 1e-3);
+        assert!((one.temperature_c - many.temperature_c).abs() < 1e-3);
     }
 }

@@ -67,7 +67,10 @@ impl Victims {
             Collection::Greedy => (Policy::Greedy, pages_per_block + 1),
             Collection::Fifo => (Policy::Fifo, 1),
             Collection::Choices(count) => (Policy::Choices(Choices::new(dies, count)), 0),
-            Collection::CostBenefit => (Policy::CostBenefit(CostBenefit::new(blocks)), pages_per_block + 1),
+            Collection::CostBenefit => {
+                let ages = CostBenefit { lost_at: vec![0; blocks as usize], lost: 0 };
+                (Policy::CostBenefit(ages), pages_per_block + 1)
+            }
         };
         Self {
             blocks: (0..blocks).map(block).collect(),
@@ -148,11 +151,11 @@ impl Victims {
             Policy::Greedy => (Standing::Sorted, Some(valid)),
             Policy::Fifo => (Standing::Closed, Some(0)),
             Policy::Choices(choices) => {
-                choices.on_close(die);
+                choices.closed[usize::from(die)] += 1;
                 (Standing::Closed, None)
             }
             Policy::CostBenefit(ages) => {
-                ages.on_close(block);
+                ages.lost_at[block as usize] = ages.lost;
                 (Standing::Sorted, Some(valid))
             }
         };
@@ -189,7 +192,7 @@ impl Victims {
         match &mut self.policy {
             Policy::Greedy | Policy::CostBenefit(_) => self.lists.unlink(&mut self.blocks, block, valid),
             Policy::Fifo => self.lists.unlink(&mut self.blocks, block, 0),
-            Policy::Choices(choices) => choices.remove(die),
+            Policy::Choices(choices) => choices.closed[usize::from(die)] -= 1,
         }
     }
 
@@ -315,14 +318,6 @@ impl Choices {
         Self { count, closed: vec![0; dies as usize], random: Xoshiro256PlusPlus::seed_from_u64(SEED) }
     }
 
-    fn on_close(&mut self, die: u16) {
-        self.closed[usize::from(die)] += 1;
-    }
-
-    fn remove(&mut self, die: u16) {
-        self.closed[usize::from(die)] -= 1;
-    }
-
     fn choose(&mut self, blocks: &[Block], blocks_per_die: u32, die: u32) -> Option<u32> {
         if self.closed[die as usize] == 0 {
             return None;
@@ -350,17 +345,9 @@ struct CostBenefit {
 }
 
 impl CostBenefit {
-    fn new(blocks: u32) -> Self {
-        Self { lost_at: vec![0; blocks as usize], lost: 0 }
-    }
-
     #[inline]
     fn on_page_lost(&mut self, block: u32) {
         self.lost += 1;
-        self.lost_at[block as usize] = self.lost;
-    }
-
-    fn on_close(&mut self, block: u32) {
         self.lost_at[block as usize] = self.lost;
     }
 

@@ -28,14 +28,16 @@ enum Stage {
     Programming,
 }
 
+/// A page in the buffer.
 #[derive(Clone, Copy)]
-struct Entry {
-    page: u32,
+pub(crate) struct Entry {
+    /// The host's page.
+    pub(crate) page: u32,
     /// The sectors that the host has written, one bit each.
-    sectors: u64,
+    pub(crate) sectors: u64,
     stage: Stage,
     /// Its size in a program unit.
-    size: u32,
+    pub(crate) size: u32,
     /// Order of arrival.
     sequence: u64,
 }
@@ -120,12 +122,6 @@ impl WriteBuffer {
     pub(crate) fn find(&self, page: u32) -> Option<(u32, u64)> {
         let slot = *self.slots.get(&page)?;
         Some((slot, self.entries[slot as usize].sectors))
-    }
-
-    /// The page in a slot, and which of its sectors are here.
-    pub(crate) fn slot_content(&self, slot: u32) -> (u32, u64) {
-        let Entry { page, sectors, .. } = self.entries[slot as usize];
-        (page, sectors)
     }
 
     /// Stores a page for which room was reserved; returns its slot.
@@ -254,10 +250,9 @@ impl WriteBuffer {
         NextUnit { pages, closed: taken >= size }
     }
 
-    /// The host page in a slot, and its size.
-    pub(crate) fn page(&self, slot: u32) -> (u32, u32) {
-        let Entry { page, size, .. } = self.entries[slot as usize];
-        (page, size)
+    /// The page in a slot.
+    pub(crate) fn entry(&self, slot: u32) -> &Entry {
+        &self.entries[slot as usize]
     }
 
     /// Removes a page that was programmed or trimmed.
@@ -375,7 +370,7 @@ mod tests {
         }
         assert_eq!(buffer.reserve(1), 0);
         let unit = take(&mut buffer, 4);
-        assert_eq!(unit.iter().map(|slot| buffer.page(*slot).0).collect::<Vec<_>>(), [0, 1, 2, 3]);
+        assert_eq!(unit.iter().map(|slot| buffer.entry(*slot).page).collect::<Vec<_>>(), [0, 1, 2, 3]);
         assert!(buffer.holds(2));
         unit.iter().for_each(|slot| buffer.release(*slot));
         assert!(!buffer.holds(2));
@@ -403,7 +398,7 @@ mod tests {
         let mut buffer = WriteBuffer::new(8, 8, writes_per_unit);
         pages.iter().for_each(|page| put(&mut buffer, *page, 0xff));
         let is_due = buffer.has_unit(4);
-        (is_due, take(&mut buffer, 4).iter().map(|slot| buffer.page(*slot).0).collect())
+        (is_due, take(&mut buffer, 4).iter().map(|slot| buffer.entry(*slot).page).collect())
     }
 
     #[test]
@@ -484,7 +479,7 @@ mod tests {
         assert_eq!((page, buffer.take_partial(false)), (9, None));
         assert!(buffer.has_unit(8));
         let first = take(&mut buffer, 2);
-        assert_eq!(first.iter().map(|slot| buffer.page(*slot).0).collect::<Vec<_>>(), [7, 8]);
+        assert_eq!(first.iter().map(|slot| buffer.entry(*slot).page).collect::<Vec<_>>(), [7, 8]);
         assert!(!buffer.has_unit(8), "nobody waits for the other pages");
         first.iter().for_each(|slot| buffer.release(*slot));
         assert_eq!(buffer.pop_flushed(), None);

@@ -6,6 +6,7 @@ use std::ops::RangeInclusive;
 
 use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use serde::Serialize;
 
 use crate::wording;
 
@@ -78,6 +79,14 @@ impl File {
         let _ = writeln!(self.0, "{key} = {{ value = {value}, source = \"{SOURCE}\" }}");
     }
 
+    /// Writes all fields of a struct, which are named like the keys.
+    pub(super) fn values(&mut self, fields: &impl Serialize) {
+        let fields = serde_json::to_value(fields).expect("plain values can be written to memory");
+        for (key, value) in fields.as_object().into_iter().flatten() {
+            self.value(key, value);
+        }
+    }
+
     /// Writes a word.
     pub(super) fn word(&mut self, key: &str, word: &str) {
         self.value(key, format_args!("\"{word}\""));
@@ -90,8 +99,9 @@ impl File {
 }
 
 /// A link of a generated drive.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Serialize)]
 pub(super) struct Link {
+    #[serde(skip)]
     pub(super) name: &'static str,
     /// Its name in catalog files.
     standard: &'static str,
@@ -99,6 +109,7 @@ pub(super) struct Link {
     duplex: bool,
     pub(super) command_slots: u64,
     /// Range of the firmware time per command behind such a link, in nanoseconds.
+    #[serde(skip)]
     command_ns: (f64, f64),
 }
 
@@ -151,10 +162,7 @@ impl Link {
 
     pub(super) fn write(&self, file: &mut File) {
         file.table("link");
-        file.word("standard", self.standard);
-        file.value("bytes_per_s", self.bytes_per_s);
-        file.value("duplex", self.duplex);
-        file.value("command_slots", self.command_slots);
+        file.values(self);
     }
 
     /// Whether it takes more commands at once than SATA.
@@ -265,8 +273,9 @@ impl Technology {
 }
 
 /// The chips of one drive, in data sheet terms. The FTL decides `blocks_per_plane`.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Serialize)]
 pub(super) struct Chips {
+    #[serde(skip)]
     pub(super) technology: Technology,
     pub(super) channels: u64,
     pub(super) dies_per_channel: u64,
@@ -358,32 +367,21 @@ impl Chips {
 
     pub(super) fn write(&self, file: &mut File) {
         file.table("nand");
-        file.value("channels", self.channels);
-        file.value("dies_per_channel", self.dies_per_channel);
-        file.value("dies_per_gang", self.dies_per_gang);
-        file.value("planes", self.planes);
-        file.value("blocks_per_plane", self.blocks_per_plane);
-        file.value("pages_per_block", self.pages_per_block);
-        file.value("page_bytes", self.page_bytes);
-        file.value("page_spare_bytes", self.page_spare_bytes);
-        file.value("pages_per_program", self.pages_per_program);
-        file.value("read_ns", self.read_ns);
-        file.value("program_ns", self.program_ns);
-        file.value("erase_ns", self.erase_ns);
-        file.value("channel_bytes_per_s", self.channel_bytes_per_s);
-        file.value("programs_max", self.programs_max);
+        file.values(self);
     }
 }
 
 /// The table `[firmware]`, and a TRIM fault.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Serialize)]
 pub(super) struct Firmware {
     read_command_ns: u64,
     write_command_ns: u64,
-    pub(super) buffer_bytes: u64,
+    other_command_ns: u64,
+    buffer_bytes: u64,
     idle_after_ns: u64,
     trim: &'static str,
     /// Whether a bridge acknowledges TRIM and drops it.
+    #[serde(skip)]
     drops_trim: bool,
 }
 
@@ -391,9 +389,11 @@ impl Firmware {
     /// Draws firmware behind a link, with a write buffer of `buffer_bytes`.
     pub(super) fn draw(dice: &mut Dice, link: &Link, buffer_bytes: u64) -> Self {
         let trim = dice.one_of(&["immediate", "immediate", "immediate", "lazy", "lazy", "ignored"]);
+        let [read_command_ns, write_command_ns] = [(); 2].map(|()| link.command_ns(dice));
         Self {
-            read_command_ns: link.command_ns(dice),
-            write_command_ns: link.command_ns(dice),
+            read_command_ns,
+            write_command_ns,
+            other_command_ns: write_command_ns,
             buffer_bytes,
             idle_after_ns: dice.steps(5e7, 5e9, 10_000_000),
             trim,
@@ -403,12 +403,7 @@ impl Firmware {
 
     pub(super) fn write(&self, file: &mut File) {
         file.table("firmware");
-        file.value("read_command_ns", self.read_command_ns);
-        file.value("write_command_ns", self.write_command_ns);
-        file.value("other_command_ns", self.write_command_ns);
-        file.value("buffer_bytes", self.buffer_bytes);
-        file.value("idle_after_ns", self.idle_after_ns);
-        file.word("trim", self.trim);
+        file.values(self);
         if self.drops_trim {
             file.table("faults");
             file.word("trim", "dropped");

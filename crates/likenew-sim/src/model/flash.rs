@@ -1,23 +1,22 @@
 //! Reads the file of a flash drive: chips, firmware, FTL, and optional parts.
 
 use likenew_core::units::Nanos;
+use strum::{EnumString, VariantNames};
 
 use super::{FlashModel, Identity, RATE, span};
 use crate::drive_file::{Section, Site};
 use crate::error::{FileError, SimError};
 use crate::flash::compressing_map::CompressingParameters;
-use crate::flash::log_block::{BastParameters, ClusterParameters, Copies, Eviction};
+use crate::flash::log_block::{BastLogs, BastParameters, ClusterParameters, FastLogs, Replacements};
 use crate::flash::map_cache::{HostShare, MapCacheParameters};
 use crate::flash::nand::{CellTimes, DIES_MAX, NandParameters, ReadPart};
-use crate::flash::policies::{
-    Collection, ErasedBlocks, PageMapParameters, Policies, SlcCacheParameters, Streams, WhenFull,
-};
+use crate::flash::policies::{Collection, PageMapParameters, Policies, SlcCacheParameters};
 use crate::flash::thermal::ThermalParameters;
-use crate::flash::{AgingParameters, FirmwareParameters, FlashGeometry, FlashParameters, LayoutError, Trim};
+use crate::flash::{AgingParameters, FirmwareParameters, FlashGeometry, FlashParameters, LayoutError};
 use crate::front::LinkParameters;
 use crate::timeline::times;
 use crate::wording;
-use crate::wording::{Domain, LogBlocks};
+use crate::wording::Domain;
 
 /// The most flash pages supported. With more, the mapping tables alone would take 8 GiB of memory.
 const FLASH_PAGES_MAX: u64 = 1 << 30;
@@ -29,15 +28,15 @@ fn read_firmware(section: &mut Section<'_>) -> Result<(FirmwareParameters, u64),
     let read_command = span(section, "read_command_ns")?;
     let write_command = span(section, "write_command_ns")?;
     let other_command = span(section, "other_command_ns")?;
-    let buffer_bytes = section.integer("buffer_bytes", 512..=1 << 32)?;
+    let buffer_bytes = section.whole("buffer_bytes", 512..=1 << 32)?;
     let firmware = FirmwareParameters {
         read_command,
         write_command,
         other_command,
-        writes_per_unit: section.integer_or_none("writes_per_unit", 1..=64)?.map(|writes| writes as u8),
+        writes_per_unit: section.whole_or_none("writes_per_unit", 1..=64)?,
         idle_after: span(section, "idle_after_ns")?,
-        trim: section.one_of("trim", &Trim::WORDS)?,
-        power_loss_protection: section.truth_or_none("power_loss_protection")?.unwrap_or(false),
+        trim: section.one_of("trim")?,
+        power_loss_protection: section.optional("power_loss_protection", Section::truth)?.unwrap_or(false),
     };
     Ok((firmware, buffer_bytes))
 }
@@ -63,20 +62,20 @@ struct Chips {
 
 fn read_chips(section: &mut Section<'_>) -> Result<Chips, SimError> {
     let chips = Chips {
-        channels: section.count("channels", 1..=64)?,
-        dies_per_channel: section.count("dies_per_channel", 1..=64)?,
-        dies_per_gang: section.integer_or_none("dies_per_gang", 1..=16)?.unwrap_or(1) as u32,
-        planes: section.count("planes", 1..=16)?,
-        blocks_per_plane: section.count("blocks_per_plane", 4..=1_000_000)?,
-        pages_per_block: section.count("pages_per_block", 1..=16_384)?,
-        page_bytes: section.count("page_bytes", 512..=65_536)?,
-        page_spare_bytes: section.count("page_spare_bytes", 0..=16_384)?,
-        pages_per_program: section.count("pages_per_program", 1..=16)?,
+        channels: section.whole("channels", 1..=64)?,
+        dies_per_channel: section.whole("dies_per_channel", 1..=64)?,
+        dies_per_gang: section.whole_or_none("dies_per_gang", 1..=16)?.unwrap_or(1),
+        planes: section.whole("planes", 1..=16)?,
+        blocks_per_plane: section.whole("blocks_per_plane", 4..=1_000_000)?,
+        pages_per_block: section.whole("pages_per_block", 1..=16_384)?,
+        page_bytes: section.whole("page_bytes", 512..=65_536)?,
+        page_spare_bytes: section.whole("page_spare_bytes", 0..=16_384)?,
+        pages_per_program: section.whole("pages_per_program", 1..=16)?,
         read: span(section, "read_ns")?,
         program: span(section, "program_ns")?,
         erase: span(section, "erase_ns")?,
-        channel_bytes_per_s: section.integer("channel_bytes_per_s", RATE)?,
-        programs_max: section.count("programs_max", 1..=DIES_MAX)?,
+        channel_bytes_per_s: section.whole("channel_bytes_per_s", RATE)?,
+        programs_max: section.whole("programs_max", 1..=DIES_MAX)?,
     };
     let (per_channel, per_gang) = (chips.dies_per_channel, chips.dies_per_gang);
     if !per_channel.is_multiple_of(per_gang) {
@@ -289,12 +288,13 @@ impl Layer {
     pub(crate) fn summary(&self, page_bytes: u64) -> Option<String> {
         let clusters = self.clusters()?;
         let (name, logs) = match self {
-            Self::Block(_) => ("block map", LogBlocks::Replacement(clusters.log_blocks)),
-            Self::Bast(_) => ("BAST", LogBlocks::Log(clusters.log_blocks)),
-            _ => ("FAST", LogBlocks::Log(clusters.log_blocks)),
+            Self::Block(_) => ("block map", "replacement blocks"),
+            Self::Bast(_) => ("BAST", "log blocks"),
+            _ => ("FAST", "log blocks"),
         };
         let cluster_bytes = u64::from(clusters.cluster_pages()) * page_bytes;
-        Some(wording::cluster_map(name, cluster_bytes, clusters.groups(), logs))
+        let (groups, count) = (clusters.groups(), clusters.log_blocks);
+        Some(wording::cluster_map(name, cluster_bytes, groups, logs, count))
     }
 
     /// The layer with its geometry. An unspecified stripe is as long as a cluster.
@@ -320,19 +320,30 @@ impl Layer {
             }
             Self::Block(clusters) => {
                 put(clusters);
-                clusters.check_block_map()?;
+                clusters.check::<Replacements>()?;
             }
             Self::Bast(bast) => {
                 put(&mut bast.clusters);
-                bast.check()?;
+                bast.clusters.check::<BastLogs>()?;
             }
             Self::Fast(clusters) => {
                 put(clusters);
-                clusters.check_fast()?;
+                clusters.check::<FastLogs>()?;
             }
         }
         Ok(self)
     }
+}
+
+/// The families of translation layers, by their names in files.
+#[derive(EnumString, VariantNames)]
+#[strum(serialize_all = "lowercase")]
+enum Family {
+    Page,
+    Compressing,
+    Block,
+    Bast,
+    Fast,
 }
 
 /// The contents of the table `[map]`.
@@ -347,7 +358,7 @@ struct Map {
 
 /// Reads the table `[map]`.
 fn read_map(section: &mut Section<'_>) -> Result<Map, SimError> {
-    let page_bytes = section.count("page_bytes", 512..=65_536)?;
+    let page_bytes = section.whole("page_bytes", 512..=65_536)?;
     let mut copy = Nanos::ZERO;
     let mut clusters = |section: &mut Section<'_>| {
         let clusters = read_clusters(section, page_bytes)?;
@@ -355,44 +366,45 @@ fn read_map(section: &mut Section<'_>) -> Result<Map, SimError> {
         copy = Nanos(span(section, "copy_page_ns")?.0 * u64::from(clusters.cluster_dies));
         Ok(clusters)
     };
-    let families = ["page", "compressing", "block", "bast", "fast"].map(|family| (family, family));
     let flash = FlashGeometry::default();
-    let layer = match section.one_of("family", &families)? {
-        "page" => Layer::Page(PageMapParameters {
+    let layer = match section.one_of("family")? {
+        Family::Page => Layer::Page(PageMapParameters {
             flash,
-            free_blocks_min: section.count("free_blocks_min_per_die", 2..=1000)?,
-            idle_free_blocks: section.count("idle_free_blocks_per_die", 0..=1_000_000)?,
+            free_blocks_min: section.whole("free_blocks_min_per_die", 2..=1000)?,
+            idle_free_blocks: section.whole("idle_free_blocks_per_die", 0..=1_000_000)?,
             slc_cache: None,
             policies: read_policies(section)?,
         }),
-        "compressing" => Layer::Compressing(CompressingParameters {
+        Family::Compressing => Layer::Compressing(CompressingParameters {
             flash,
-            free_blocks_min: section.count("free_blocks_min_per_die", 2..=1000)?,
-            idle_free_blocks: section.count("idle_free_blocks_per_die", 0..=1_000_000)?,
-            granules_per_page: section.count("granules_per_page", 1..=255)?,
-            granules_min: section.count("granules_min_per_page", 1..=255)?,
-            parity_stripe_units: section.count("parity_stripe_units", 0..=DIES_MAX)?,
+            free_blocks_min: section.whole("free_blocks_min_per_die", 2..=1000)?,
+            idle_free_blocks: section.whole("idle_free_blocks_per_die", 0..=1_000_000)?,
+            granules_per_page: section.whole("granules_per_page", 1..=255)?,
+            granules_min: section.whole("granules_min_per_page", 1..=255)?,
+            parity_stripe_units: section.whole("parity_stripe_units", 0..=DIES_MAX)?,
         }),
-        "block" => Layer::Block(clusters(section)?),
-        "bast" => Layer::Bast(BastParameters {
+        Family::Block => Layer::Block(clusters(section)?),
+        Family::Bast => Layer::Bast(BastParameters {
             clusters: clusters(section)?,
-            eviction: section.one_of("eviction", &Eviction::WORDS)?,
+            eviction: section.one_of("eviction")?,
             partial_merges: section.truth("partial_merges")?,
         }),
-        _ => Layer::Fast(clusters(section)?),
+        Family::Fast => Layer::Fast(clusters(section)?),
     };
     Ok(Map { page_bytes, copy, layer })
 }
 
 fn read_clusters(section: &mut Section<'_>, page_bytes: u32) -> Result<ClusterParameters, SimError> {
     let page = u64::from(page_bytes);
-    let stripe_bytes = section.multiple_or_none("stripe_bytes", 512..=1 << 32, ("map.page_bytes", page))?;
+    let stripe_bytes = section.optional("stripe_bytes", |section, key| {
+        section.multiple(key, 512..=1 << 32, ("map.page_bytes", page))
+    })?;
     Ok(ClusterParameters {
         flash: FlashGeometry::default(),
-        cluster_dies: section.count("cluster_dies", 1..=DIES_MAX)?,
+        cluster_dies: section.whole("cluster_dies", 1..=DIES_MAX)?,
         stripe_pages: u32::try_from(stripe_bytes.unwrap_or(0) / page).expect("at most 2²³ pages"),
-        log_blocks: section.count("log_blocks_per_group", 1..=65_535)?,
-        copies: section.one_of("merges_copy", &Copies::WORDS)?,
+        log_blocks: section.whole("log_blocks_per_group", 1..=65_535)?,
+        copies: section.one_of("merges_copy")?,
         idle_merges: section.truth("idle_merges")?,
     })
 }
@@ -401,16 +413,16 @@ fn read_clusters(section: &mut Section<'_>, page_bytes: u32) -> Result<ClusterPa
 fn read_policies(section: &mut Section<'_>) -> Result<Policies, SimError> {
     Ok(Policies {
         collection: read_collection(section)?,
-        streams: section.one_of_or_none("streams", &Streams::WORDS)?.unwrap_or_default(),
-        erased_blocks: section.one_of_or_none("erased_blocks", &ErasedBlocks::WORDS)?.unwrap_or_default(),
-        wear_spread_max: count_or_none(section, "wear_spread_max", 0..=1_000_000)?.unwrap_or(0),
-        endurance_erases: count_or_none(section, "endurance_erases", 1..=10_000_000)?,
+        streams: section.optional("streams", Section::one_of)?.unwrap_or_default(),
+        erased_blocks: section.optional("erased_blocks", Section::one_of)?.unwrap_or_default(),
+        wear_spread_max: section.whole_or_none("wear_spread_max", 0..=1_000_000)?.unwrap_or(0),
+        endurance_erases: section.whole_or_none("endurance_erases", 1..=10_000_000)?,
     })
 }
 
 fn read_collection(section: &mut Section<'_>) -> Result<Collection, SimError> {
-    let collection = section.one_of_or_none("collection", &Collection::WORDS)?;
-    let choices = count_or_none(section, "collection_choices", 1..=1000)?;
+    let collection = section.optional("collection", Section::one_of)?;
+    let choices = section.whole_or_none("collection_choices", 1..=1000)?;
     match (collection, choices) {
         (Some(Collection::Choices(_)), Some(count)) => Ok(Collection::Choices(count)),
         (Some(Collection::Choices(_)), None) => Err(section.error(FileError::NoCollectionChoices)),
@@ -419,29 +431,32 @@ fn read_collection(section: &mut Section<'_>) -> Result<Collection, SimError> {
     }
 }
 
-fn count_or_none(
-    section: &mut Section<'_>,
-    key: &'static str,
-    range: std::ops::RangeInclusive<u64>,
-) -> Result<Option<u32>, SimError> {
-    let number = section.integer_or_none(key, range)?;
-    Ok(number.map(|number| u32::try_from(number).expect("the range fits 32 bits")))
+/// The kinds of pseudo-SLC caches, by their names in files.
+#[derive(EnumString, VariantNames)]
+#[strum(serialize_all = "lowercase")]
+enum SlcCacheKind {
+    Static,
+    Dynamic,
+    Hybrid,
 }
 
 /// Reads the table `[slc_cache]`: its position in the file, the cache, and the times of SLC cells.
 fn read_slc_cache<'a>(
     section: &mut Section<'a>,
 ) -> Result<(Site<'a>, SlcCacheParameters, CellTimes), SimError> {
-    let kinds = [("static", (true, false)), ("dynamic", (false, true)), ("hybrid", (true, true))];
-    let (has_static, has_dynamic) = section.one_of("kind", &kinds)?;
-    let read_static = |section: &mut Section<'_>| section.count("static_blocks_per_die", 1..=1_000_000);
-    let read_dynamic = |section: &mut Section<'_>| section.count("dynamic_percent_max", 1..=100);
+    let kind: SlcCacheKind = section.one_of("kind")?;
     let parameters = SlcCacheParameters {
-        bits_per_cell: section.count("bits_per_cell", 2..=5)?,
-        static_blocks: if has_static { read_static(section)? } else { 0 },
-        dynamic_percent_max: if has_dynamic { read_dynamic(section)? } else { 0 },
-        when_full: section.one_of("when_full", &WhenFull::WORDS)?,
-        idle_kept_blocks: section.count("idle_kept_blocks_per_die", 0..=1_000_000)?,
+        bits_per_cell: section.whole("bits_per_cell", 2..=5)?,
+        static_blocks: match kind {
+            SlcCacheKind::Dynamic => 0,
+            _ => section.whole("static_blocks_per_die", 1..=1_000_000)?,
+        },
+        dynamic_percent_max: match kind {
+            SlcCacheKind::Static => 0,
+            _ => section.whole("dynamic_percent_max", 1..=100)?,
+        },
+        when_full: section.one_of("when_full")?,
+        idle_kept_blocks: section.whole("idle_kept_blocks_per_die", 0..=1_000_000)?,
     };
     let times = CellTimes { read: span(section, "read_ns")?, program: span(section, "program_ns")? };
     Ok((section.site(), parameters, times))
@@ -449,23 +464,21 @@ fn read_slc_cache<'a>(
 
 /// Reads the table `[map_cache]`.
 pub(super) fn read_map_cache(section: &mut Section<'_>) -> Result<MapCacheParameters, SimError> {
-    let bytes = section.integer("bytes", 512..=1 << 36)?;
-    let segment_bytes = section.count("segment_bytes", 64..=65_536)?;
-    let host = match section.integer_or_none("host_bytes", 1..=bytes)? {
-        None => None,
-        Some(host) => {
-            Some(HostShare { bytes: host, bytes_least: section.integer("host_bytes_least", 0..=host)? })
-        }
-    };
+    let bytes = section.whole("bytes", 512..=1 << 36)?;
+    let segment_bytes = section.whole("segment_bytes", 64..=65_536)?;
+    let host = section.optional("host_bytes", |section, key| {
+        let bytes = section.whole(key, 1..=bytes)?;
+        Ok(HostShare { bytes, bytes_least: section.whole("host_bytes_least", 0..=bytes)? })
+    })?;
     Ok(MapCacheParameters { bytes, segment_bytes, host })
 }
 
 /// Reads the table `[aging]`.
 pub(super) fn read_aging(section: &mut Section<'_>) -> Result<AgingParameters, SimError> {
     Ok(AgingParameters {
-        onset_s: section.integer("onset_s", 1..=10_000_000_000)?,
+        onset_s: section.whole("onset_s", 1..=10_000_000_000)?,
         retries_per_decade: section.number("retries_per_decade", 0.0..=1000.0)?,
-        retries_max: section.count("retries_max", 0..=1000)?,
+        retries_max: section.whole("retries_max", 0..=1000)?,
     })
 }
 
@@ -480,7 +493,7 @@ pub(super) fn read_thermal(section: &mut Section<'_>) -> Result<ThermalParameter
         program_nj_per_byte: section.number("program_nj_per_byte", 0.0..=1000.0)?,
         throttle_c: section.number("throttle_c", 0.0..=200.0)?,
         resume_c: section.number("resume_c", 0.0..=200.0)?,
-        throttled_bytes_per_s: section.integer("throttled_bytes_per_s", RATE)?,
+        throttled_bytes_per_s: section.whole("throttled_bytes_per_s", RATE)?,
     };
     if thermal.resume_c > thermal.throttle_c {
         let (key, limit) = ("thermal.resume_c", "thermal.throttle_c");

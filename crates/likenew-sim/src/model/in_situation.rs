@@ -6,7 +6,7 @@ use super::{FlashModel, Layer, Mechanism, Model};
 use crate::error::SituationError;
 use crate::flash::WearRetries;
 use crate::situations::link_standard::Bus;
-use crate::situations::{Situations, granted_cache, with_slow_region, with_stalls};
+use crate::situations::{Situations, add_slow_region, granted_cache};
 
 impl Model {
     /// Checks that the drive can be in these situations.
@@ -15,46 +15,35 @@ impl Model {
     /// A situation does not apply; the error says what to do.
     pub(crate) fn check_situations(&self, situations: &Situations) -> Result<(), SituationError> {
         let model = || self.model.clone();
-        let (is_flash, is_disk, is_volume) = match &self.mechanism {
-            Mechanism::Flash(_) => (true, false, false),
-            Mechanism::Disk(_) => (false, true, false),
-            Mechanism::Volume(_) => (false, false, true),
+        let refuse_if = |does_not_apply: bool, error: fn(String) -> SituationError| {
+            if does_not_apply { Err(error(model())) } else { Ok(()) }
         };
-        if let Some(link) = situations.link {
-            if is_volume {
-                return Err(SituationError::VolumeWithoutLink { model: model() });
-            }
-            if let Some(own) = self.link_standard.filter(|own| own.bus != link.bus && link.bus != Bus::Usb) {
-                let (own_bus, link) = (own.bus.name(), link.to_string());
-                return Err(SituationError::OtherBus { model: model(), own_bus, link });
-            }
+        let is_volume = matches!(self.mechanism, Mechanism::Volume(_));
+        refuse_if(situations.link.is_some() && is_volume, SituationError::VolumeWithoutLink)?;
+        if let (Some(link), Some(own)) = (situations.link, self.link_standard)
+            && own.bus != link.bus
+            && link.bus != Bus::Usb
+        {
+            let (own_bus, link) = (own.bus.name(), link.to_string());
+            return Err(SituationError::OtherBus { model: model(), own_bus, link });
         }
         let bus = situations.link.or(self.link_standard).map(|link| link.bus);
-        if situations.damaged_every_ios.is_some() && (is_volume || bus == Some(Bus::Pcie)) {
-            return Err(SituationError::CorrectingLink { model: model() });
-        }
-        if situations.firmware.is_some() && is_volume {
-            return Err(SituationError::NoFirmware { model: model() });
-        }
+        let corrects = is_volume || bus == Some(Bus::Pcie);
+        refuse_if(situations.damaged_every_ios.is_some() && corrects, SituationError::CorrectingLink)?;
+        refuse_if(situations.firmware.is_some() && is_volume, SituationError::NoFirmware)?;
         let (sector, capacity) = (u64::from(self.sector_bytes), self.capacity_bytes);
         for (key, bytes) in [("shift", situations.shift_bytes), ("fragments", situations.fragment_bytes)] {
             if let Some(bytes) = bytes.filter(|bytes| !bytes.is_multiple_of(sector) || *bytes >= capacity) {
                 return Err(SituationError::OddBytes { key, bytes, model: model(), sector, capacity });
             }
         }
-        if situations.host_memory_bytes.is_some() && self.mechanism.host_share().is_none() {
-            return Err(SituationError::NoHostMemory { model: model() });
-        }
-        if situations.from_snapshot.is_some() && !is_volume {
-            return Err(SituationError::NotAVolume { model: model() });
-        }
-        if situations.wear.is_some() && !is_flash {
-            return Err(SituationError::NoWear { model: model() });
-        }
-        if situations.slow_region_share.is_some() && !is_disk {
-            return Err(SituationError::NoSlowRegion { model: model() });
-        }
-        Ok(())
+        let has_host_memory = self.mechanism.host_share().is_some();
+        refuse_if(situations.host_memory_bytes.is_some() && !has_host_memory, SituationError::NoHostMemory)?;
+        refuse_if(situations.from_snapshot.is_some() && !is_volume, SituationError::NotAVolume)?;
+        let is_flash = matches!(self.mechanism, Mechanism::Flash(_));
+        refuse_if(situations.wear.is_some() && !is_flash, SituationError::NoWear)?;
+        let is_disk = matches!(self.mechanism, Mechanism::Disk(_));
+        refuse_if(situations.slow_region_share.is_some() && !is_disk, SituationError::NoSlowRegion)
     }
 
     /// The model with the parameters that situations change. Situations that are layers are added elsewhere.
@@ -76,10 +65,10 @@ impl Model {
             }
         }
         if let (Mechanism::Disk(disk), Some(share)) = (&model.mechanism, situations.slow_region_share) {
-            model.faults = Some(with_slow_region(model.faults.take(), disk, model.capacity_bytes, share));
+            add_slow_region(model.faults.get_or_insert_default(), disk, model.capacity_bytes, share);
         }
         if let Some(stall) = situations.firmware {
-            model.faults = Some(with_stalls(model.faults.take(), stall));
+            model.faults.get_or_insert_default().stall = Some(stall);
         }
         model
     }

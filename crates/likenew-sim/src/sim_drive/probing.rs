@@ -17,7 +17,7 @@ use likenew_core::target_error::TargetError;
 use likenew_core::units::Nanos;
 
 use super::SimDrive;
-use crate::device::SelfCounts;
+use crate::device::{Device as _, SelfCounts};
 use crate::machine_facts::{StaticFacts, fact, reported};
 use crate::wording;
 
@@ -34,10 +34,8 @@ pub(super) fn probe(drive: &mut SimDrive, probe: &Probe) -> Result<ProbeResult, 
         Probe::TrimPath if drive.static_facts.is_none() => unknown(wording::NO_FACTS),
         Probe::TrimPath => ProbeResult::TrimPath(drive.trim_path.clone()),
         Probe::TrimClaims => unknown(wording::NO_TRIM_DETAILS),
-        Probe::TrimReadBack(_) | Probe::Release { .. } if !drive.geometry().trims => {
-            unknown(wording::NO_TRIM)
-        }
-        Probe::TrimReadBack(request) if request.bytes_written() > drive.geometry().capacity => {
+        Probe::TrimReadBack(_) | Probe::Release { .. } if !drive.geometry.trims => unknown(wording::NO_TRIM),
+        Probe::TrimReadBack(request) if request.bytes_written() > drive.geometry.capacity => {
             unknown(wording::TOO_SMALL)
         }
         Probe::TrimReadBack(request) => ProbeResult::TrimReadBack(Box::new(read_back(drive, request)?)),
@@ -55,7 +53,7 @@ pub(super) fn probe(drive: &mut SimDrive, probe: &Probe) -> Result<ProbeResult, 
 
 /// Writes two halves, trims the second, and reads both back.
 fn read_back(drive: &mut SimDrive, read_back: &ReadBack) -> Result<ReadBackResult, TargetError> {
-    let carries_data = drive.geometry().carries_data;
+    let carries_data = drive.geometry.carries_data;
     let mut host = Host::new(drive)?;
     let (seed, bytes) = (read_back.seed, read_back.bytes);
     let mut result = ReadBackResult { bytes_written: read_back.bytes_written(), ..ReadBackResult::default() };
@@ -93,7 +91,7 @@ fn read_back(drive: &mut SimDrive, read_back: &ReadBack) -> Result<ReadBackResul
 
 /// Applies a fix, as far as the drive supports it.
 pub(super) fn fix_drive(drive: &mut SimDrive, fix: &Fix) -> Result<ProbeResult, TargetError> {
-    let geometry = drive.geometry();
+    let geometry = drive.geometry.clone();
     let free = drive.free.clone();
     let unknown = |reason: &str| Ok(ProbeResult::Unknown(reason.to_owned()));
     match fix {
@@ -143,25 +141,27 @@ fn rewrite(
         let end = piece.offset + piece.bytes;
         (piece.offset..end).step_by(PART as usize).map(move |offset| (offset, PART.min(end - offset)))
     });
-    let mut failed = None;
-    for (offset, length) in parts {
-        if let Err(reason) = rewriting.part(offset, length)? {
-            failed = Some(reason);
-            break;
+    let rewrite_all = || -> Result<(), Stop> {
+        for (offset, length) in parts {
+            rewriting.part(offset, length)?;
+            if let Some(most) = settings.bytes_per_s_max.filter(|most| *most > 0) {
+                let due = Nanos::from_secs_f64(rewriting.report.bytes_written as f64 / most as f64);
+                rewriting.host.rest_until(started_at + due)?;
+            }
         }
-        if let Some(most) = settings.bytes_per_s_max.filter(|most| *most > 0) {
-            let due = Nanos::from_secs_f64(rewriting.report.bytes_written as f64 / most as f64);
-            rewriting.host.rest_until(started_at + due)?;
-        }
-    }
-    if let Err(reason) = rewriting.flush_and_read_back()? {
-        failed = failed.or(Some(reason));
-    }
+        Ok(())
+    };
+    let rewritten = rewrite_all();
+    let read_back = rewriting.flush_and_read_back();
     let Rewriting { host, mut report, .. } = rewriting;
     report.elapsed = host.now() - started_at;
-    if let Some(reason) = failed {
-        report.end = FixEnd::Failed;
-        report.skip(requested_bytes - report.bytes, reason);
+    match rewritten.and(read_back) {
+        Err(Stop::Target(error)) => return Err(error),
+        Err(Stop::Failed(op, at)) => {
+            report.end = FixEnd::Failed;
+            report.skip(requested_bytes - report.bytes, wording::io_failed(op, at));
+        }
+        Ok(()) => {}
     }
     Ok(report)
 }
@@ -174,43 +174,43 @@ struct Rewriting<'a> {
     report: FixReport,
 }
 
-/// The reason for a failure, as a clause without a full stop.
-type Attempt = Result<(), String>;
+/// Why a rewrite ends early.
+enum Stop {
+    Target(TargetError),
+    /// Such an I/O failed at this address.
+    Failed(Op, u64),
+}
+
+impl From<TargetError> for Stop {
+    fn from(error: TargetError) -> Self {
+        Self::Target(error)
+    }
+}
 
 impl Rewriting<'_> {
-    fn part(&mut self, offset: u64, length: u64) -> Result<Attempt, TargetError> {
-        if self.in_flight.len() == PARTS_IN_FLIGHT
-            && let Err(reason) = self.flush_and_read_back()?
-        {
-            return Ok(Err(reason));
+    fn part(&mut self, offset: u64, length: u64) -> Result<(), Stop> {
+        if self.in_flight.len() == PARTS_IN_FLIGHT {
+            self.flush_and_read_back()?;
         }
-        if let Err(at) = self.host.issue_part(Op::Read, offset, length)? {
-            return Ok(Err(wording::io_failed(Op::Read, at)));
-        }
-        match self.host.issue_part(Op::Write, offset, length)? {
-            Err(at) => Ok(Err(wording::io_failed(Op::Write, at))),
-            Ok(elapsed) => {
-                self.in_flight.push((offset, length));
-                self.report.bytes += length;
-                self.report.bytes_written += length;
-                self.report.write_speeds.add(length, elapsed);
-                Ok(Ok(()))
-            }
-        }
+        self.host.issue_part(Op::Read, offset, length)?;
+        let elapsed = self.host.issue_part(Op::Write, offset, length)?;
+        self.in_flight.push((offset, length));
+        self.report.bytes += length;
+        self.report.bytes_written += length;
+        self.report.write_speeds.add(length, elapsed);
+        Ok(())
     }
 
-    fn flush_and_read_back(&mut self) -> Result<Attempt, TargetError> {
+    fn flush_and_read_back(&mut self) -> Result<(), Stop> {
         if self.in_flight.is_empty() {
-            return Ok(Ok(()));
+            return Ok(());
         }
         let (_, elapsed) = self.host.issue(Op::Flush, 0, 0)?;
         self.report.write_speeds.add(0, elapsed);
         for (offset, length) in std::mem::take(&mut self.in_flight) {
-            if let Err(at) = self.host.issue_part(Op::Read, offset, length)? {
-                return Ok(Err(wording::io_failed(Op::Read, at)));
-            }
+            self.host.issue_part(Op::Read, offset, length)?;
         }
-        Ok(Ok(()))
+        Ok(())
     }
 }
 
@@ -228,7 +228,7 @@ pub(super) struct Host<'a> {
 
 impl<'a> Host<'a> {
     pub(super) fn new(drive: &'a mut SimDrive) -> Result<Self, TargetError> {
-        let carries_data = drive.geometry().carries_data;
+        let carries_data = drive.geometry.carries_data;
         let lane = drive.lanes(&LaneRequirements { lanes: 1, depth: DEPTH, length_max: CHUNK as u32 })?.pop();
         Ok(Self { lane: lane.expect("a drive opens the lanes it was asked for"), carries_data })
     }
@@ -253,13 +253,8 @@ impl<'a> Host<'a> {
     }
 
     /// Issues a part of at most [`DEPTH`] times [`CHUNK`] bytes, all I/Os at once. Each I/O has a slot by its place,
-    /// so that data from a read can be written again. Returns the time taken, or the first address that failed.
-    pub(super) fn issue_part(
-        &mut self,
-        op: Op,
-        offset: u64,
-        length: u64,
-    ) -> Result<Result<Nanos, u64>, TargetError> {
+    /// so that data from a read can be written again. Returns the time taken.
+    fn issue_part(&mut self, op: Op, offset: u64, length: u64) -> Result<Nanos, Stop> {
         let batch: Vec<Io> = (0..length.div_ceil(CHUNK))
             .map(|index| Io {
                 slot: Slot(index as u32),
@@ -278,9 +273,9 @@ impl<'a> Host<'a> {
         }
         let failed = done.iter().filter(|completion| completion.outcome != Outcome::Done);
         if let Some(first) = failed.map(|completion| completion.slot.0).min() {
-            return Ok(Err(offset + u64::from(first) * CHUNK));
+            return Err(Stop::Failed(op, offset + u64::from(first) * CHUNK));
         }
-        Ok(Ok(done.iter().map(|completion| completion.at).max().unwrap_or(sent) - sent))
+        Ok(done.iter().map(|completion| completion.at).max().unwrap_or(sent) - sent)
     }
 
     /// Issues an I/O; returns whether it succeeded, and its time.
@@ -373,7 +368,7 @@ pub(super) fn current_facts(drive: &mut SimDrive) -> Option<Facts> {
 
 /// Fills in the present counters. `before` is the other programs' I/O before the idle time.
 fn count(facts: &mut Drive, drive: &mut SimDrive, before: &Counters) {
-    let (own, health) = (drive.self_counts(), drive.device.device().health());
+    let (own, health) = (drive.self_counts(), drive.device.health());
     let SelfCounts { throttled, neighbor_io, exceeded, media_errors, link_errors, kernel: _ } = own;
     let host = drive.counters().unwrap_or_default();
     let counts = &mut facts.counts;
@@ -438,7 +433,7 @@ mod tests {
     #[test]
     fn what_files_were_deleted_from_is_reported_and_nothing_else() {
         let mut drive = open("sim:tiny-flash?state=used&fill=0.95&deleted=0.4");
-        let (capacity, before) = (drive.geometry().capacity, free_blocks(&drive));
+        let (capacity, before) = (drive.geometry.capacity, free_blocks(&drive));
         let report = fix_report(&mut drive, Fix::TrimFree).unwrap();
         assert!(report.skips.is_empty() && report.bytes_written == 0, "{report:?}");
         let share = report.bytes as f64 / capacity as f64;
@@ -482,7 +477,7 @@ mod tests {
     #[test]
     fn a_full_used_drive_without_trim_is_as_fast_as_new_once_everything_was_rewritten() {
         let rewrite_all = |drive: &SimDrive| Fix::Rewrite {
-            pieces: vec![AddressRange { offset: 0, bytes: drive.geometry().capacity }],
+            pieces: vec![AddressRange { offset: 0, bytes: drive.geometry.capacity }],
             settings: RewriteSettings::default(),
         };
         let mut new = open("sim:tiny-flash?fill=1");
@@ -500,7 +495,7 @@ mod tests {
             last_speed(&second),
             last_speed(&new)
         );
-        assert_eq!(second.bytes_written, drive.geometry().capacity);
+        assert_eq!(second.bytes_written, drive.geometry.capacity);
     }
 
     #[test]
@@ -541,6 +536,6 @@ mod tests {
     fn a_drive_that_was_given_up_holds_nothing() {
         let mut drive = open("sim:tiny-flash?state=used");
         let report = fix_report(&mut drive, Fix::Discard).unwrap();
-        assert_eq!(report.bytes, drive.geometry().capacity);
+        assert_eq!(report.bytes, drive.geometry.capacity);
     }
 }

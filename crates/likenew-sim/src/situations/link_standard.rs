@@ -3,13 +3,16 @@
 use std::fmt;
 
 use likenew_core::facts::drive::{pcie_bytes_per_s, sata_bytes_per_s, usb_bytes_per_s};
+use strum::IntoStaticStr;
 
 use crate::front::LinkParameters;
 
 /// A family of links.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, IntoStaticStr)]
+#[strum(serialize_all = "UPPERCASE")]
 pub enum Bus {
     /// PCI Express.
+    #[strum(serialize = "PCIe")]
     Pcie,
     /// Serial ATA.
     Sata,
@@ -20,11 +23,7 @@ pub enum Bus {
 impl Bus {
     /// Its name in facts.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Pcie => "PCIe",
-            Self::Sata => "SATA",
-            Self::Usb => "USB",
-        }
+        self.into()
     }
 }
 

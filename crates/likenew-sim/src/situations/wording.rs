@@ -4,7 +4,7 @@ use likenew_core::quantity::Share;
 use likenew_core::units::{Number, amount, rate};
 
 use crate::situations::HypervisorCache;
-use crate::situations::hooks::{CryptParameters, WakeParameters};
+use crate::situations::layers::{CryptParameters, WakeParameters};
 use crate::situations::link_standard::LinkStandard;
 
 /// A drive database's warning about firmware that stalls.
@@ -54,71 +54,40 @@ pub(crate) fn known_settings() -> String {
     listed.collect::<Vec<_>>().join(", ")
 }
 
-// Situations, as names and values
+// What situations are, by their names
 
-type Described = (&'static str, String);
+/// Names of situations.
+pub(super) const MAPPING_MEMORY: &str = "host memory for the mapping table";
+pub(super) const FRONT_CACHE: &str = "cache in front of it";
+/// Of a volume.
+pub(super) const RESTORED_VOLUME: &str = "restored from a snapshot: blocks are fetched on first access";
 
-pub(super) fn link(link: LinkStandard) -> Described {
-    ("link", format!("{link}: {} at most", rate(link.payload_bytes_per_s() as f64)))
+likenew_core::sentences! {
+    pub(super) fn link(link: LinkStandard) =
+        "{link}: {} at most", rate(link.payload_bytes_per_s() as f64);
+    pub(super) fn encryption(crypt: CryptParameters) =
+        "{} on one CPU core, {} queueing delay", rate(crypt.bytes_per_s as f64), crypt.hand_over;
+    pub(super) fn shifted_partition(bytes: u64) = "misaligned by {}", amount(bytes);
+    pub(super) fn power_saving(wake: WakeParameters) =
+        "sleeps after {} idle, wakes in {}", wake.after, wake.time;
+    pub(super) fn fragments(bytes: u64) = "{} fragments", amount(bytes);
+    pub(super) fn wear(share: f64) = "{} of rated life used", Share(share);
+    pub(super) fn slow_region(share: f64) = "{} of the addresses", Share(share);
+    pub(super) fn damaged_link(every_ios: u64) = "1 of {} commands is resent", Number(every_ios as f64);
+    pub(super) fn read_cache(bytes: u64) = "{} of memory", amount(bytes);
+    pub(super) fn rebuilt_array(bytes_per_s: u64) =
+        "rebuilding its other member, {} of reads", rate(bytes_per_s as f64);
 }
 
-pub(super) fn encryption(crypt: CryptParameters) -> Described {
-    let CryptParameters { bytes_per_s, hand_over } = crypt;
-    let what = format!("{} on one CPU core, {hand_over} queueing delay", rate(bytes_per_s as f64));
-    ("encryption", what)
+pub(super) fn host_memory(bytes: u64) -> String {
+    if bytes == 0 { "none".to_owned() } else { amount(bytes) }
 }
 
-pub(super) fn shifted_partition(bytes: u64) -> Described {
-    ("partition", format!("misaligned by {}", amount(bytes)))
-}
-
-pub(super) fn virtual_disk(cache: HypervisorCache) -> Described {
+pub(super) fn virtual_disk(cache: HypervisorCache) -> String {
     let what = match cache {
         HypervisorCache::Off => "no cache in the hypervisor",
         HypervisorCache::WriteBack => "writes end in the hypervisor's memory until a flush",
         HypervisorCache::Unsafe => "writes end in the hypervisor's memory, and flushes do nothing",
     };
-    ("virtual disk", what.to_owned())
-}
-
-pub(super) fn power_saving(wake: WakeParameters) -> Described {
-    let WakeParameters { time, after } = wake;
-    ("power saving", format!("sleeps after {after} idle, wakes in {time}"))
-}
-
-pub(super) fn host_memory(bytes: u64) -> Described {
-    let what = if bytes == 0 { "none".to_owned() } else { amount(bytes) };
-    ("host memory for the mapping table", what)
-}
-
-pub(super) fn restored_volume() -> Described {
-    ("volume", "restored from a snapshot: blocks are fetched on first access".to_owned())
-}
-
-pub(super) fn fragments(bytes: u64) -> Described {
-    ("files", format!("{} fragments", amount(bytes)))
-}
-
-pub(super) fn wear(share: f64) -> Described {
-    ("wear", format!("{} of rated life used", Share(share)))
-}
-
-pub(super) fn slow_region(share: f64) -> Described {
-    ("slow region", format!("{} of the addresses", Share(share)))
-}
-
-pub(super) fn damaged_link(every_ios: u64) -> Described {
-    ("damaged link", format!("1 of {} commands is resent", Number(every_ios as f64)))
-}
-
-pub(super) fn stalling_firmware() -> Described {
-    ("firmware", "known to stall".to_owned())
-}
-
-pub(super) fn read_cache(bytes: u64) -> Described {
-    ("cache in front of it", format!("{} of memory", amount(bytes)))
-}
-
-pub(super) fn rebuilt_array(bytes_per_s: u64) -> Described {
-    ("array", format!("rebuilding its other member, {} of reads", rate(bytes_per_s as f64)))
+    what.to_owned()
 }

@@ -223,11 +223,11 @@ fn wear_spreads_over_the_blocks_that_are_rewritten() {
 #[test]
 fn a_shape_that_cannot_work_is_refused() {
     let fits = parameters(Copies::Every);
-    assert_eq!(fits.check_fast(), Ok(()));
+    assert_eq!(fits.check::<FastLogs>(), Ok(()));
     let refuse = |change: &dyn Fn(&mut ClusterParameters), word: &str| {
         let mut shape = fits;
         change(&mut shape);
-        let error = shape.check_block_map().unwrap_err().to_string();
+        let error = shape.check::<Replacements>().unwrap_err().to_string();
         assert!(error.contains(word), "{error}");
     };
     refuse(&|shape| shape.flash.row_pages = 2, "a page over all planes");
@@ -241,13 +241,8 @@ fn a_shape_that_cannot_work_is_refused() {
     refuse(&|shape| shape.flash.user_pages = 0, "at least 1");
     refuse(&|shape| shape.flash.pages_per_block = 40_000, "65534");
     let logs = |log_blocks| ClusterParameters { log_blocks, ..fits };
-    assert!(logs(5).check_block_map().is_ok() && logs(4).check_fast().is_err());
-    let bast = |log_blocks| BastParameters {
-        clusters: logs(log_blocks),
-        eviction: Eviction::Oldest,
-        partial_merges: true,
-    };
-    assert!(bast(4).check().is_ok() && bast(5).check().is_err());
+    assert!(logs(5).check::<Replacements>().is_ok() && logs(4).check::<FastLogs>().is_err());
+    assert!(logs(4).check::<BastLogs>().is_ok() && logs(5).check::<BastLogs>().is_err());
 }
 
 /// Small shapes, with just enough spare for a family that needs `spare` blocks beyond clusters and log blocks.

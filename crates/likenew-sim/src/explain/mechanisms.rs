@@ -1,12 +1,16 @@
-//! Explains a flash drive, for [`explain`](super::explain).
+//! Explains each kind of mechanism, for [`explain`](super::explain).
 
 use likenew_core::io::DataClass;
+use likenew_core::quantity::Iops;
 use likenew_core::units::{Nanos, amount};
 
 use super::{
     Bound, Ceiling, Fact, LayerBox, Parts, Picture, RANDOM_READ, RANDOM_WRITE, SEQUENTIAL_READ,
     SEQUENTIAL_WRITE, Value, wording,
 };
+use crate::disk::DiskParameters;
+use crate::disk::arm::Platters;
+use crate::disk::shingles::ShingleParameters;
 use crate::flash::compressing_map::CompressingParameters;
 use crate::flash::log_block::{BastParameters, ClusterParameters};
 use crate::flash::nand::NandParameters;
@@ -16,15 +20,17 @@ use crate::flash::{FirmwareParameters, FlashParameters};
 use crate::front::LinkParameters;
 use crate::model::{FlashModel, Layer};
 use crate::spec::{Spec, with_trim};
+use crate::state::State;
 use crate::timeline::transfer_time;
+use crate::volume::VolumeParameters;
 
 /// Assumed length of sequential I/Os, where the time per command matters.
 const SEQUENTIAL_BYTES: u64 = 128 << 10;
-pub(super) const RANDOM_BYTES: u64 = 4096;
+const RANDOM_BYTES: u64 = 4096;
 
-pub(super) fn explain(model: &FlashModel, state: String, spec: &Spec) -> Parts {
+pub(super) fn explain_flash(model: &FlashModel, state: String, spec: &Spec) -> Parts {
     let parameters = with_trim(spec, model.parameters);
-    let mut layers = vec![link(&parameters.link), firmware(&parameters), buffer(model)];
+    let mut layers = vec![link(&parameters.link), flash_firmware(&parameters), buffer(model)];
     layers.extend(slc_cache_box(model));
     layers.extend([translation_layer(model), dies(model)]);
     layers.extend(extras(&parameters));
@@ -32,14 +38,14 @@ pub(super) fn explain(model: &FlashModel, state: String, spec: &Spec) -> Parts {
         parameters.firmware.read_command + parameters.nand.native.read + parameters.nand.page_transfer;
     let crossing = transfer_time(RANDOM_BYTES, parameters.link.bytes_per_s);
     let times = vec![
-        Fact::new(wording::READ_QD1, Value::Span(reading + crossing)),
+        Fact::new("a 4 KiB read at QD1", Value::Span(reading + crossing)),
         Fact::new(wording::WRITE_QD1, Value::Span(parameters.firmware.write_command + crossing)),
     ];
-    Parts { state, layers, ceilings: ceilings(model), times }
+    Parts { state, layers, ceilings: flash_ceilings(model), times }
 }
 
 /// The link of any kind of drive.
-pub(super) fn link(link: &LinkParameters) -> LayerBox {
+fn link(link: &LinkParameters) -> LayerBox {
     let facts = vec![
         Fact::new("rate", Value::BytesPerSecond(link.bytes_per_s as f64)),
         Fact::new("queue depth", Value::Count(link.command_slots.into())),
@@ -48,7 +54,7 @@ pub(super) fn link(link: &LinkParameters) -> LayerBox {
     LayerBox::new("host link", wording::link(link.duplex), facts)
 }
 
-fn firmware(parameters: &FlashParameters) -> LayerBox {
+fn flash_firmware(parameters: &FlashParameters) -> LayerBox {
     let facts = vec![
         Fact::new("read command", Value::Span(parameters.firmware.read_command)),
         Fact::new("write command", Value::Span(parameters.firmware.write_command)),
@@ -81,11 +87,11 @@ fn translation_layer(model: &FlashModel) -> LayerBox {
         }
         Layer::Bast(BastParameters { clusters, .. }) => {
             let facts = cluster_facts(clusters, wording::LOG_BLOCKS, model);
-            LayerBox::new(wording::BAST_NAME, wording::BAST, facts)
+            LayerBox::new("translation layer: BAST", wording::BAST, facts)
         }
         Layer::Fast(clusters) => {
             let facts = cluster_facts(clusters, wording::LOG_BLOCKS, model);
-            LayerBox::new(wording::FAST_NAME, wording::FAST, facts)
+            LayerBox::new("translation layer: FAST", wording::FAST, facts)
         }
     }
 }
@@ -94,18 +100,17 @@ fn dies(model: &FlashModel) -> LayerBox {
     let nand = &model.parameters.nand;
     let flash = &model.flash;
     let bytes = |pages: u32| Value::Bytes(u64::from(pages) * u64::from(model.parameters.page_bytes));
-    let user = f64::from(flash.user_pages) * f64::from(model.parameters.page_bytes);
-    let physical = model.physical_bytes as f64;
+    let (over_user, over_all) = model.spare_shares();
     let facts = vec![
         Fact::new("raw flash", Value::Bytes(model.physical_bytes)),
-        Fact::new("over-provisioning (T − U)/U", Value::Share((physical - user) / user)),
-        Fact::new("spare share (T − U)/T", Value::Share((physical - user) / physical)),
+        Fact::new("over-provisioning (T − U)/U", Value::Share(over_user)),
+        Fact::new("spare share (T − U)/T", Value::Share(over_all)),
         Fact::new("one read (row)", bytes(flash.row_pages)),
         Fact::new("tR", Value::Span(nand.native.read)),
         Fact::new("one program (unit)", bytes(flash.unit_pages)),
         Fact::new("tPROG", Value::Span(nand.native.program)),
         Fact::new("tBERS", Value::Span(nand.erase)),
-        Fact::new(wording::UNIT_TRANSFER, Value::Span(transfer(nand, flash.unit_pages))),
+        Fact::new("unit transfer, channel", Value::Span(transfer(nand, flash.unit_pages))),
         Fact::new(wording::PROGRAMMING_DIES, Value::Count(programming(nand).into())),
     ];
     let name = wording::dies(nand.dies(), nand.channels);
@@ -113,7 +118,7 @@ fn dies(model: &FlashModel) -> LayerBox {
     LayerBox { picture: Some(picture), ..LayerBox::new(&name, wording::DIES, facts) }
 }
 
-fn ceilings(model: &FlashModel) -> Vec<Ceiling> {
+fn flash_ceilings(model: &FlashModel) -> Vec<Ceiling> {
     let FirmwareParameters { read_command, write_command, .. } = model.parameters.firmware;
     let programs = native_programs(model);
     // These programs take the host's writes first on a new drive.
@@ -176,7 +181,7 @@ fn random_reads(model: &FlashModel) -> Vec<Bound> {
     let dies = nand.dies();
     let method = format!("{dies} / (tR {} + {})", nand.native.read, nand.page_transfer);
     vec![
-        link_iops(&link),
+        small_ios("host link", link.bytes_per_s),
         Bound::new("firmware", format!("1 / {read_command}"), per_s(1, read_command)),
         Bound::new("dies", method, per_s(dies, nand.native.read + nand.page_transfer)),
     ]
@@ -193,7 +198,7 @@ fn random_writes(model: &FlashModel) -> Vec<Bound> {
     let (dies, unit) = (programming(&nand), transfer(&nand, model.flash.unit_pages));
     let method = format!("{dies} × {writes_per_unit} / ({unit} + tPROG {})", nand.native.program);
     vec![
-        link_iops(&link),
+        small_ios("host link", link.bytes_per_s),
         Bound::new("firmware", format!("1 / {write_command}"), per_s(1, write_command)),
         Bound::new("dies, before GC", method, per_s(dies * writes_per_unit, nand.native.program + unit)),
     ]
@@ -212,7 +217,7 @@ fn extras(parameters: &FlashParameters) -> Vec<LayerBox> {
     }
     if let Some(aging) = parameters.aging {
         let facts = vec![
-            Fact::new(wording::AGING_ONSET, Value::seconds(aging.onset_s as f64)),
+            Fact::new("no retries until", Value::seconds(aging.onset_s as f64)),
             Fact::new(wording::AGING_RETRIES, Value::text(aging.retries_per_decade.to_string())),
             Fact::new("retries at most", Value::Count(aging.retries_max.into())),
         ];
@@ -230,10 +235,10 @@ fn extras(parameters: &FlashParameters) -> Vec<LayerBox> {
     boxes
 }
 
-/// 4 KiB I/Os per second that a link carries.
-pub(super) fn link_iops(link: &LinkParameters) -> Bound {
-    let value = Value::PerSecond(link.bytes_per_s as f64 / RANDOM_BYTES as f64);
-    Bound::new("host link", format!("its rate / {}", amount(RANDOM_BYTES)), value)
+/// 4 KiB I/Os per second at a rate.
+fn small_ios(bottleneck: &str, bytes_per_s: u64) -> Bound {
+    let value = Value::PerSecond(bytes_per_s as f64 / RANDOM_BYTES as f64);
+    Bound::new(bottleneck, format!("its rate / {}", amount(RANDOM_BYTES)), value)
 }
 
 /// Operations per second when `many` units take `span` each.
@@ -322,7 +327,7 @@ fn page_map_box(page_map: &PageMapParameters, model: &FlashModel) -> LayerBox {
             Value::text(wording::idle_collection(page_map.idle_free_blocks)),
         ),
     ];
-    for (name, valid) in [(wording::COLLECT_EMPTY, 0.0), (wording::COLLECT_HALF, 0.5)] {
+    for (name, valid) in [(wording::COLLECT_EMPTY, 0.0), ("garbage-collecting a half-valid block", 0.5)] {
         let work = collection(page_map, valid);
         facts.push(Fact::new(name, Value::Span(work_time(&model.parameters.nand, &work))));
     }
@@ -376,7 +381,215 @@ fn cluster_facts(clusters: &ClusterParameters, logs: &str, model: &FlashModel) -
         Fact::new("groups of dies", Value::Count(clusters.groups().into())),
         Fact::new("clusters of a group", Value::Count(clusters.clusters_per_group().into())),
         Fact::new(logs, Value::Count(clusters.log_blocks.into())),
-        Fact::new(wording::FULL_MERGE, Value::Span(work_time(&model.parameters.nand, &merge))),
+        Fact::new("a full merge, alone", Value::Span(work_time(&model.parameters.nand, &merge))),
         Fact::new(wording::IDLE_MERGES, Value::text(if clusters.idle_merges { "yes" } else { "no" })),
+    ]
+}
+
+// Hard disks
+
+/// Number of equal parts of the address space for which a rate is shown.
+const PARTS: u64 = 32;
+
+pub(super) fn explain_disk(disk: &DiskParameters, state: &str) -> Parts {
+    let platters = Platters::new(disk.platters);
+    let whole = Nanos(platters.place(platters.parameters.sectors - 1).end);
+    let bytes = platters.parameters.sectors * u64::from(disk.platters.sector_bytes);
+    let passing = whole.max(transfer_time(bytes, disk.link.bytes_per_s));
+    let access = disk.command + disk.read_seek.average + Nanos(disk.platters.revolution.0 / 2);
+    let mut layers = vec![link(&disk.link), disk_firmware(disk), cache(disk)];
+    layers.extend(disk.shingles.as_ref().map(|shingles| shingle_box(shingles, disk.platters.sector_bytes)));
+    layers.extend([arm(disk), surface(disk, &platters, whole)]);
+    let times = vec![
+        Fact::new(wording::RANDOM_READ_ALONE, Value::Span(access)),
+        Fact::new(
+            wording::RANDOM_WRITE_ALONE,
+            Value::Span(disk.command + disk.write_seek.average + Nanos(disk.platters.revolution.0 / 2)),
+        ),
+        Fact::new(wording::READ_ALL, Value::Span(passing)),
+        Fact::new(wording::WRITE_ALL, Value::Span(passing)),
+    ];
+    Parts { state: state.into(), layers, ceilings: disk_ceilings(disk, access), times }
+}
+
+fn disk_firmware(disk: &DiskParameters) -> LayerBox {
+    let facts = vec![
+        Fact::new("command", Value::Span(disk.command)),
+        Fact::new("TRIM", Value::text("not supported")),
+    ];
+    LayerBox::new("firmware", wording::ONE_COMMAND, facts)
+}
+
+fn cache(disk: &DiskParameters) -> LayerBox {
+    let facts = vec![
+        Fact::new("memory", Value::Bytes(disk.memory_bytes)),
+        Fact::new("read-ahead", Value::Bytes(disk.segment_bytes)),
+        Fact::new("read-ahead segments", Value::Count(disk.segments.into())),
+        Fact::new("write cache", Value::Bytes(disk.write_cache_bytes)),
+        Fact::new(wording::CACHED_WRITES_MAX, Value::Count(disk.write_cache_extents.into())),
+    ];
+    LayerBox::new("cache", wording::disk_cache(disk.write_cache_bytes > 0), facts)
+}
+
+fn shingle_box(shingles: &ShingleParameters, sector_bytes: u32) -> LayerBox {
+    let bytes = |sectors: u64| Value::Bytes(sectors * u64::from(sector_bytes));
+    let facts = vec![
+        Fact::new("persistent cache", bytes(shingles.log_sectors)),
+        Fact::new("write segments", Value::Count(shingles.map_entries.into())),
+        Fact::new("band", bytes(shingles.band_sectors)),
+        Fact::new("cleans", Value::text(wording::cleaning(shingles.idle_after))),
+    ];
+    LayerBox::new("shingles", wording::SHINGLES, facts)
+}
+
+fn arm(disk: &DiskParameters) -> LayerBox {
+    let facts = vec![
+        Fact::new("track-to-track seek, read", Value::Span(disk.read_seek.track)),
+        Fact::new("write", Value::Span(disk.write_seek.track)),
+        Fact::new("average seek, read", Value::Span(disk.read_seek.average)),
+        Fact::new("write", Value::Span(disk.write_seek.average)),
+        Fact::new("full stroke, read", Value::Span(disk.read_seek.full)),
+        Fact::new("write", Value::Span(disk.write_seek.full)),
+        Fact::new("head switch", Value::Span(disk.head_switch)),
+    ];
+    LayerBox::new("seeks", wording::SEEKS, facts)
+}
+
+fn surface(disk: &DiskParameters, platters: &Platters, whole: Nanos) -> LayerBox {
+    let revolution = disk.platters.revolution;
+    let bytes = (platters.parameters.sectors * u64::from(disk.platters.sector_bytes)) as f64;
+    let facts = vec![
+        Fact::new("rpm", Value::Count((60e9 / revolution.0 as f64).round() as u64)),
+        Fact::new("one revolution", Value::Span(revolution)),
+        Fact::new("heads", Value::Count(disk.platters.heads.into())),
+        Fact::new("cylinders", Value::Count(platters.cylinders.into())),
+        Fact::new("zones", Value::Count(disk.platters.zones.into())),
+        Fact::new("outer edge", Value::BytesPerSecond(disk.platters.outer_bytes_per_s as f64)),
+        Fact::new("inner edge", Value::BytesPerSecond(disk.platters.inner_bytes_per_s as f64)),
+        Fact::new(wording::MEAN_RATE, Value::BytesPerSecond(bytes / whole.as_secs_f64())),
+    ];
+    let picture = Picture::BytesPerSByAddress(rates(disk, platters));
+    LayerBox { picture: Some(picture), ..LayerBox::new("platters and zones", wording::PLATTERS, facts) }
+}
+
+/// Mean rate of each part of the address space.
+fn rates(disk: &DiskParameters, platters: &Platters) -> Vec<f64> {
+    let parts = PARTS.min(platters.parameters.sectors);
+    let at =
+        |part: u64| (u128::from(platters.parameters.sectors) * u128::from(part) / u128::from(parts)) as u64;
+    let rate = |part: u64| {
+        let (from, to) = (at(part), at(part + 1));
+        let span = platters.place(to - 1).end - platters.place(from).start;
+        ((to - from) * u64::from(disk.platters.sector_bytes)) as f64 / Nanos(span).as_secs_f64()
+    };
+    (0..parts).map(rate).collect()
+}
+
+fn disk_ceilings(disk: &DiskParameters, access: Nanos) -> Vec<Ceiling> {
+    let wire = Bound::new("host link", "its rate", Value::BytesPerSecond(disk.link.bytes_per_s as f64));
+    let outer = Value::BytesPerSecond(disk.platters.outer_bytes_per_s as f64);
+    let medium = Bound::new("platters", "the outer edge", outer);
+    let alone =
+        Bound::new("seeks", format!("1 / {access}, at QD1"), Value::PerSecond(1.0 / access.as_secs_f64()));
+    vec![
+        Ceiling::new(SEQUENTIAL_READ, vec![wire.clone(), medium.clone()]),
+        Ceiling::new(SEQUENTIAL_WRITE, vec![wire, medium]),
+        Ceiling::new(RANDOM_READ, vec![small_ios("host link", disk.link.bytes_per_s), alone]),
+    ]
+}
+
+// Network volumes
+
+pub(super) fn explain_volume(volume: &VolumeParameters, spec: &Spec) -> Parts {
+    let trims = spec.trim.unwrap_or(volume.trims);
+    let layers = vec![link(&volume.link), bucket(volume), throughput(volume), store(volume, trims)];
+    let transfers = transfer_time(RANDOM_BYTES, volume.bytes_per_s)
+        + transfer_time(RANDOM_BYTES, volume.link.bytes_per_s);
+    let mut times =
+        vec![Fact::new("a 4 KiB I/O, alone (median)", Value::Span(volume.latency.median + transfers))];
+    if let Some(span) = volume.credits.burst_span() {
+        times.push(Fact::new(wording::BURST_SPAN, Value::Span(span)));
+        times.push(Fact::new(wording::REFILL_SPAN, Value::Span(volume.credits.refill_span())));
+    }
+    Parts {
+        state: crate::wording::volume_past(spec.state).into(),
+        layers,
+        ceilings: volume_ceilings(volume, spec.state),
+        times,
+    }
+}
+
+fn bucket(volume: &VolumeParameters) -> LayerBox {
+    let (credits, counting) = (volume.credits, volume.counting);
+    let facts = vec![
+        Fact::new("baseline", Value::PerSecond(credits.baseline_iops as f64)),
+        Fact::new("burst", Value::PerSecond(credits.iops_max() as f64)),
+        Fact::new("credits when full", Value::Count(credits.credits_max)),
+        Fact::new("one I/O at most", Value::Bytes(counting.io_bytes)),
+        Fact::new(
+            "sequential I/Os merge",
+            Value::text(wording::merged_ios(
+                counting.io_bytes,
+                counting.small_io_bytes,
+                counting.small_merge_bytes,
+            )),
+        ),
+    ];
+    LayerBox::new("burst credits", wording::credits(credits.burst_span().is_some()), facts)
+}
+
+fn throughput(volume: &VolumeParameters) -> LayerBox {
+    let facts = vec![
+        Fact::new("rate", Value::BytesPerSecond(volume.bytes_per_s as f64)),
+        Fact::new(
+            "the largest I/O takes",
+            Value::Span(transfer_time(volume.counting.io_bytes, volume.bytes_per_s)),
+        ),
+    ];
+    LayerBox::new("throughput limit", wording::THROUGHPUT, facts)
+}
+
+fn store(volume: &VolumeParameters, trims: bool) -> LayerBox {
+    let facts = vec![
+        Fact::new("latency, median", Value::Span(volume.latency.median)),
+        Fact::new("p99 latency", Value::Span(volume.latency.p99)),
+        Fact::new("latency, mean", Value::Span(Nanos(volume.latency.mean_ns() as u64))),
+        Fact::new("distribution", Value::text("log-normal")),
+        Fact::new("TRIM", Value::text(wording::volume_trim(trims))),
+    ];
+    LayerBox::new("store", wording::STORE, facts)
+}
+
+fn volume_ceilings(volume: &VolumeParameters, state: State) -> Vec<Ceiling> {
+    let (iops, reason) = match state {
+        State::New => (volume.credits.iops_max(), "burst"),
+        State::Used => (volume.credits.baseline_iops, "baseline"),
+    };
+    let io_bytes = volume.counting.io_bytes;
+    let large = vec![
+        Bound::new("host link", "its rate", Value::BytesPerSecond(volume.link.bytes_per_s as f64)),
+        Bound::new("throughput limit", "its rate", Value::BytesPerSecond(volume.bytes_per_s as f64)),
+        Bound::new(
+            "credits",
+            format!("{reason}, {} × {}", Iops(iops as f64), amount(io_bytes)),
+            Value::BytesPerSecond(iops as f64 * io_bytes as f64),
+        ),
+    ];
+    let slots = f64::from(volume.link.command_slots);
+    let small = vec![
+        small_ios("host link", volume.link.bytes_per_s),
+        small_ios("throughput limit", volume.bytes_per_s),
+        Bound::new("credits", format!("{reason} rate"), Value::PerSecond(iops as f64)),
+        Bound::new(
+            "store",
+            wording::store_limit(slots),
+            Value::PerSecond(slots / (volume.latency.mean_ns() / 1e9)),
+        ),
+    ];
+    vec![
+        Ceiling::new(SEQUENTIAL_READ, large.clone()),
+        Ceiling::new(SEQUENTIAL_WRITE, large),
+        Ceiling::new(RANDOM_READ, small.clone()),
+        Ceiling::new(RANDOM_WRITE, small),
     ]
 }

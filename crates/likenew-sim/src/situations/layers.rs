@@ -1,15 +1,18 @@
-//! Situations that delay I/Os in front of a mechanism: encryption, a damaged link, power saving, a volume
-//! restored from a snapshot.
+//! Situations that are layers in front of a mechanism: delays (encryption, a damaged link, power saving, a volume
+//! restored from a snapshot), a hidden read cache, and remapped addresses.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+use std::ops::Range;
 
 use likenew_core::io::{Completion, DataClass, Io, Op, Outcome, Slot};
 use likenew_core::units::Nanos;
+use lru::LruCache;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use serde::{Deserialize, Serialize};
+use rustc_hash::FxBuildHasher;
 
-use crate::device::{Device, NO_IO, SelfCounts, SnapshotError, earlier, grow, to_bytes};
+use crate::device::{Device, NO_IO, SavedLayer, SelfCounts, grow, to_bytes, wraps};
 use crate::timeline::{EventQueue, Timeline, transfer_time};
 
 /// How a layer delays I/Os. Calls come in order of time.
@@ -49,7 +52,6 @@ enum Event {
 pub(crate) struct HookedDevice<H> {
     hook: H,
     inner: Box<dyn Device>,
-    inner_done: Vec<Completion>,
     events: EventQueue<Event>,
     /// By slot.
     ios: Vec<Io>,
@@ -57,37 +59,17 @@ pub(crate) struct HookedDevice<H> {
 
 impl<H: IoHook> HookedDevice<H> {
     pub(crate) fn new(hook: H, inner: Box<dyn Device>) -> Self {
-        Self { hook, inner, inner_done: Vec::new(), events: EventQueue::new(), ios: Vec::new() }
+        Self { hook, inner, events: EventQueue::new(), ios: Vec::new() }
     }
 
     fn begin(&mut self, slot: u32, now: Nanos) {
         let io = self.hook.lower(self.ios[slot as usize]);
         self.inner.accept(&io, now);
     }
-
-    fn step_inner(&mut self, done: &mut Vec<Completion>) {
-        let mut ended = std::mem::take(&mut self.inner_done);
-        self.inner.step(&mut ended);
-        for Completion { slot, at, outcome } in ended.drain(..) {
-            let until = self.hook.delay_after(&self.ios[slot.index()], at);
-            if until > at {
-                self.events.push(until, Event::End(slot.0, outcome));
-            } else {
-                done.push(Completion { slot, at, outcome });
-            }
-        }
-        self.inner_done = ended;
-    }
 }
 
 impl<H: IoHook> Device for HookedDevice<H> {
-    fn inside(&self) -> Option<&dyn Device> {
-        Some(&*self.inner)
-    }
-
-    fn inside_mut(&mut self) -> Option<&mut dyn Device> {
-        Some(&mut *self.inner)
-    }
+    wraps!(inner);
 
     fn announce_slots(&mut self, count: u32) {
         self.inner.announce_slots(count);
@@ -104,19 +86,28 @@ impl<H: IoHook> Device for HookedDevice<H> {
         }
     }
 
-    fn next_at(&self) -> Option<Nanos> {
-        earlier(self.inner.next_at(), self.events.next_at())
+    fn own_next_at(&self) -> Option<Nanos> {
+        self.events.next_at()
     }
 
-    fn step(&mut self, done: &mut Vec<Completion>) {
-        let next = self.next_at().expect("a drive steps only when something is to happen");
-        if self.inner.next_at() == Some(next) {
-            return self.step_inner(done);
+    fn own_step(&mut self) -> Option<Completion> {
+        match self.events.pop()? {
+            (at, Event::End(slot, outcome)) => Some(Completion { slot: Slot(slot), at, outcome }),
+            (now, Event::Begin(slot)) => {
+                self.begin(slot, now);
+                None
+            }
         }
-        match self.events.pop().expect("it is one of the two") {
-            (now, Event::Begin(slot)) => self.begin(slot, now),
-            (at, Event::End(slot, outcome)) => done.push(Completion { slot: Slot(slot), at, outcome }),
+    }
+
+    fn pass_on(&mut self, completion: Completion) -> Option<Completion> {
+        let Completion { slot, at, outcome } = completion;
+        let until = self.hook.delay_after(&self.ios[slot.index()], at);
+        if until > at {
+            self.events.push(until, Event::End(slot.0, outcome));
+            return None;
         }
+        Some(completion)
     }
 
     fn self_counts(&self, now: Nanos) -> SelfCounts {
@@ -305,26 +296,11 @@ pub(crate) struct SnapshotRestore {
     store: Timeline,
 }
 
-/// The saved state: the chunks that are present, and the volume.
-#[derive(Serialize, Deserialize)]
-pub(crate) struct SavedState {
-    present: Vec<u64>,
-    pub(crate) inner: Vec<u8>,
-}
-
 impl SnapshotRestore {
-    /// A volume that was just restored, or was saved.
-    pub(crate) fn new(saved: Option<&SavedState>) -> Self {
-        let there = saved.map_or(&[][..], |saved| &saved.present).iter().map(|chunk| (*chunk, Nanos::ZERO));
+    /// A volume that was just restored, or one with chunks that were there when it was saved.
+    pub(crate) fn new(saved: Option<&[u64]>) -> Self {
+        let there = saved.unwrap_or_default().iter().map(|chunk| (*chunk, Nanos::ZERO));
         Self { present: there.collect(), store: Timeline::default() }
-    }
-
-    /// Reads the [saved](IoHook::save) state.
-    ///
-    /// # Errors
-    /// The bytes are not the state of such a volume.
-    pub(crate) fn unpack(state: &[u8]) -> Result<SavedState, SnapshotError> {
-        Ok(postcard::from_bytes(state)?)
     }
 
     fn fetch(&mut self, chunk: u64, now: Nanos) -> Nanos {
@@ -352,8 +328,286 @@ impl IoHook for SnapshotRestore {
     }
 
     fn save(&self, inner: Vec<u8>) -> Vec<u8> {
-        to_bytes(&SavedState { present: self.present.keys().copied().collect(), inner })
+        to_bytes(&SavedLayer { layer: self.present.keys().copied().collect::<Vec<_>>(), inner })
     }
+}
+
+// A hidden read cache in front of a drive, such as a hypervisor's page cache or an array controller's. It answers
+// reads of what was read or written before; writes also go to the drive at once.
+//
+// The cache has lines of 64 KiB and drops the least recently used. Only I/Os that cover a line bring it in, and only
+// reads whose lines are all present are answered. One core copies 6 GB/s, 20 µs after the request (assumed: a request
+// through virtio and back, and memcpy). A drive that keeps data answers all reads itself.
+
+/// Bytes per line, and the smallest cache.
+pub(crate) const LINE_BYTES: u64 = 64 << 10;
+/// Copy rate of one core in bytes per second. Assumed.
+const COPIED_BYTES_PER_S: u64 = 6_000_000_000;
+/// Latency of a hit before the copy. Assumed: a request through virtio and back.
+const HIT_TIME: Nanos = Nanos::from_micros(20);
+
+/// A read cache, and the mechanism behind it.
+pub(crate) struct ReadCache {
+    inner: Box<dyn Device>,
+    lines: LruCache<u64, (), FxBuildHasher>,
+    core: Timeline,
+    answers: EventQueue<u32>,
+    /// By slot.
+    ios: Vec<Io>,
+}
+
+impl ReadCache {
+    /// An empty cache of `bytes`.
+    pub(crate) fn new(bytes: u64, inner: Box<dyn Device>) -> Self {
+        let lines = NonZeroUsize::new((bytes / LINE_BYTES).max(1) as usize).expect("one line at least");
+        let lines = LruCache::with_hasher(lines, FxBuildHasher);
+        Self { inner, lines, core: Timeline::default(), answers: EventQueue::new(), ios: Vec::new() }
+    }
+
+    fn has(&mut self, touched: Range<u64>) -> bool {
+        // Mark all lines as used, even if one is missing.
+        let missing = touched.filter(|line| self.lines.get(line).is_none());
+        missing.count() == 0
+    }
+
+    fn keep(&mut self, io: &Io) {
+        let filled = io.offset.div_ceil(LINE_BYTES)..end(io) / LINE_BYTES;
+        for line in filled {
+            self.lines.put(line, ());
+        }
+    }
+}
+
+fn end(io: &Io) -> u64 {
+    io.offset + u64::from(io.length)
+}
+
+fn touched_lines(io: &Io) -> Range<u64> {
+    io.offset / LINE_BYTES..end(io).div_ceil(LINE_BYTES)
+}
+
+impl Device for ReadCache {
+    wraps!(inner);
+
+    fn announce_slots(&mut self, count: u32) {
+        self.inner.announce_slots(count);
+        grow(&mut self.ios, count, NO_IO);
+    }
+
+    fn accept(&mut self, io: &Io, now: Nanos) {
+        self.ios[io.slot.index()] = *io;
+        match io.op {
+            Op::Read if !self.inner.brings_bytes(io) && self.has(touched_lines(io)) => {
+                let copied = transfer_time(io.length.into(), COPIED_BYTES_PER_S);
+                self.answers.push(self.core.reserve(now + HIT_TIME, copied), io.slot.0);
+                return;
+            }
+            Op::Write => self.keep(io),
+            Op::Trim => touched_lines(io).for_each(|line| {
+                self.lines.pop(&line);
+            }),
+            Op::Read | Op::Flush => {}
+        }
+        self.inner.accept(io, now);
+    }
+
+    fn own_next_at(&self) -> Option<Nanos> {
+        self.answers.next_at()
+    }
+
+    fn own_step(&mut self) -> Option<Completion> {
+        let (at, slot) = self.answers.pop()?;
+        Some(Completion { slot: Slot(slot), at, outcome: Outcome::Done })
+    }
+
+    fn pass_on(&mut self, completion: Completion) -> Option<Completion> {
+        let io = self.ios[completion.slot.index()];
+        if io.op == Op::Read && completion.outcome == Outcome::Done {
+            self.keep(&io);
+        }
+        Some(completion)
+    }
+}
+
+// Host addresses as drive addresses, for a misaligned partition or a fragmented file.
+
+/// A host I/O in parts.
+#[derive(Clone, Copy)]
+struct Request {
+    io: Io,
+    parts_left: u32,
+    outcome: Outcome,
+}
+
+/// A part of a host I/O, by its own slot at the mechanism.
+#[derive(Clone, Copy)]
+struct Part {
+    /// Slot of the host's I/O.
+    parent: u32,
+    /// Bytes of the host's I/O before this part.
+    from: u32,
+    io: Io,
+}
+
+/// A mechanism with remapped addresses.
+pub(crate) struct RemappedDevice {
+    places: AddressRemap,
+    inner: Box<dyn Device>,
+    /// By slot.
+    requests: Vec<Request>,
+    parts: Vec<Part>,
+    free: Vec<u32>,
+    /// Buffers of the host's I/Os, by slot, if the mechanism keeps data.
+    data: Vec<Vec<u8>>,
+}
+
+impl RemappedDevice {
+    pub(crate) fn new(places: AddressRemap, inner: Box<dyn Device>) -> Self {
+        Self { places, inner, requests: Vec::new(), parts: Vec::new(), free: Vec::new(), data: Vec::new() }
+    }
+
+    fn free_slot(&mut self) -> u32 {
+        if let Some(slot) = self.free.pop() {
+            return slot;
+        }
+        let slot = u32::try_from(self.parts.len()).expect("parts in flight fit 32 bits");
+        self.parts.push(Part { parent: 0, from: 0, io: NO_IO });
+        self.inner.announce_slots(slot + 1);
+        slot
+    }
+
+    fn send(&mut self, part: Part, now: Nanos) {
+        let Part { parent, from, io } = part;
+        self.parts[io.slot.index()] = part;
+        // A read's buffer has the same position.
+        if self.inner.brings_bytes(&io) {
+            let bytes = &self.data[parent as usize][from as usize..(from + io.length) as usize];
+            let below = self.inner.data(io.slot);
+            below.clear();
+            below.extend_from_slice(bytes);
+        }
+        self.inner.accept(&io, now);
+    }
+}
+
+impl Device for RemappedDevice {
+    wraps!(inner);
+
+    fn announce_slots(&mut self, count: u32) {
+        grow(&mut self.requests, count, Request { io: NO_IO, parts_left: 0, outcome: Outcome::Done });
+        grow(&mut self.data, count, Vec::new());
+    }
+
+    fn accept(&mut self, io: &Io, now: Nanos) {
+        let parent = io.slot.0;
+        let mut parts = Vec::new();
+        let mut from = 0;
+        loop {
+            let left = io.length - from;
+            let (offset, length) = match left {
+                0 => (io.offset, 0),
+                _ => self.places.locate(io.offset + u64::from(from), left.into()),
+            };
+            let slot = Slot(self.free_slot());
+            let length = u32::try_from(length).expect("a part is no longer than its whole");
+            parts.push(Part { parent, from, io: Io { slot, offset, length, ..*io } });
+            from += length;
+            if from == io.length {
+                break;
+            }
+        }
+        let parts_left = u32::try_from(parts.len()).expect("no more parts than bytes");
+        self.requests[io.slot.index()] = Request { io: *io, parts_left, outcome: Outcome::Done };
+        parts.into_iter().for_each(|part| self.send(part, now));
+    }
+
+    fn pass_on(&mut self, Completion { slot, at, outcome }: Completion) -> Option<Completion> {
+        let Part { parent, from, io } = self.parts[slot.index()];
+        self.free.push(slot.0);
+        if io.op == Op::Read && self.inner.brings_bytes(&io) {
+            let bytes = self.inner.data(slot);
+            self.data[parent as usize][from as usize..from as usize + bytes.len()].copy_from_slice(bytes);
+        }
+        let request = &mut self.requests[parent as usize];
+        if request.outcome == Outcome::Done {
+            request.outcome = outcome;
+        }
+        request.parts_left -= 1;
+        let Request { io, parts_left, outcome } = *request;
+        (parts_left == 0).then_some(Completion { slot: io.slot, at, outcome })
+    }
+
+    fn data(&mut self, slot: Slot) -> &mut Vec<u8> {
+        &mut self.data[slot.index()]
+    }
+}
+
+/// Rounds of the permutation. Four make it pseudorandom (Luby and Rackoff, "How to Construct Pseudorandom
+/// Permutations from Pseudorandom Functions", SIAM Journal on Computing 17(2), 1988).
+const ROUNDS: u64 = 4;
+
+/// How addresses are remapped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AddressRemap {
+    /// All addresses move by the same offset; those beyond the end of the drive wrap around.
+    Shifted {
+        /// Bytes of the drive.
+        capacity: u64,
+        /// The offset in bytes, less than `capacity`.
+        by: u64,
+    },
+    /// Pieces of equal size are permuted, in the same way on all drives; the rest at the end stays in place.
+    Pieces {
+        /// Bytes of the drive.
+        capacity: u64,
+        /// Bytes per piece.
+        piece: u64,
+    },
+}
+
+impl AddressRemap {
+    /// Where an address goes, and how many of the `length` bytes from there are contiguous.
+    pub(crate) fn locate(&self, address: u64, length: u64) -> (u64, u64) {
+        match *self {
+            Self::Shifted { capacity, by } => {
+                let place = (address + by) % capacity;
+                (place, length.min(capacity - place))
+            }
+            Self::Pieces { capacity, piece } => {
+                let (pieces, index, within) = (capacity / piece, address / piece, address % piece);
+                if index == pieces {
+                    return (address, length);
+                }
+                (permute(index, pieces) * piece + within, length.min(piece - within))
+            }
+        }
+    }
+}
+
+/// The image of `index` in a fixed permutation of `0 .. count`: a Feistel network over a power of four,
+/// iterated until its result lies in the range.
+fn permute(index: u64, count: u64) -> u64 {
+    let half_bits = count.next_power_of_two().trailing_zeros().div_ceil(2).max(1);
+    let mask = (1u64 << half_bits) - 1;
+    let mut at = index;
+    loop {
+        let (mut left, mut right) = (at >> half_bits, at & mask);
+        for round in 0..ROUNDS {
+            (left, right) = (right, left ^ (mix_bits(right ^ (round << 32)) & mask));
+        }
+        at = left << half_bits | right;
+        if at < count {
+            return at;
+        }
+    }
+}
+
+/// SplitMix64's mixing function (Steele, Lea and Flood, OOPSLA 2014).
+fn mix_bits(value: u64) -> u64 {
+    let value = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    value ^ (value >> 31)
 }
 
 #[cfg(test)]
@@ -462,11 +716,39 @@ mod tests {
             let whole = io(Op::Write, 0, 2 * CHUNK_BYTES);
             assert_eq!(volume.delay_before(&whole, Nanos(7)), Nanos(7));
             assert_eq!(volume.delay_before(&io(Op::Read, CHUNK_BYTES, 4096), Nanos(8)), Nanos(8));
-            let saved = SnapshotRestore::unpack(&volume.save(vec![1, 2])).unwrap();
+            let saved = SavedLayer::<Vec<u64>>::unpack(&volume.save(vec![1, 2])).unwrap();
             assert_eq!(saved.inner, [1, 2]);
-            let mut again = SnapshotRestore::new(Some(&saved));
+            let mut again = SnapshotRestore::new(Some(&saved.layer));
             assert_eq!(again.delay_before(&io(Op::Read, 0, 4096), Nanos(9)), Nanos(9));
             assert!(again.delay_before(&io(Op::Read, 3 * CHUNK_BYTES, 4096), Nanos(9)) > Nanos(9));
+        }
+    }
+
+    mod remap {
+        use super::*;
+
+        #[test]
+        fn a_permutation_reaches_every_place_once_and_far_away() {
+            for count in [1, 2, 3, 64, 1000, 4097] {
+                let mut places: Vec<u64> = (0..count).map(|index| permute(index, count)).collect();
+                let steps = places.windows(2).filter(|pair| pair[0].abs_diff(pair[1]) > count / 10).count();
+                assert!(count < 1000 || steps as u64 > count * 7 / 10, "{count}: {steps}");
+                places.sort_unstable();
+                assert!(places.into_iter().eq(0..count), "{count}");
+            }
+        }
+
+        #[test]
+        fn what_lies_behind_one_another_stays_so_up_to_the_end_of_a_piece() {
+            let pieces = AddressRemap::Pieces { capacity: 10_500, piece: 1000 };
+            let (place, length) = pieces.locate(3200, 5000);
+            assert_eq!((place % 1000, length), (200, 800));
+            assert_eq!(pieces.locate(3900, 50), (place + 700, 50));
+            assert_eq!(pieces.locate(10_100, 400), (10_100, 400), "the rest stays");
+            let shifted = AddressRemap::Shifted { capacity: 10_000, by: 512 };
+            assert_eq!(shifted.locate(0, 4096), (512, 4096));
+            assert_eq!(shifted.locate(9000, 1000), (9512, 488));
+            assert_eq!(shifted.locate(9488, 512), (0, 512));
         }
     }
 }
