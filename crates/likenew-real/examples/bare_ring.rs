@@ -15,6 +15,8 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::time::{Duration, Instant};
 
 use io_uring::{EnterFlags, IoUring, opcode, types};
+use nix::errno::Errno;
+use nix::sys::resource::{UsageWho, getrusage};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
@@ -47,7 +49,7 @@ fn main() -> Result<(), Failure> {
     let task = Task { is_write, depth: depth.parse()?, span, is_one_call };
     let file = OpenOptions::new().read(true).write(is_write).custom_flags(libc::O_DIRECT).open(path)?;
     let blocks = (&file).seek(std::io::SeekFrom::End(0))? / LENGTH as u64;
-    let before = user_ns();
+    let before = user_ns()?;
     let ran: Vec<(u64, Duration)> = std::thread::scope(|scope| {
         let lane = |lane| {
             let file = &file;
@@ -59,7 +61,7 @@ fn main() -> Result<(), Failure> {
             .map(|lane| lane.join().expect("a lane does not panic"))
             .collect::<Result<_, Failure>>()
     })?;
-    let user = user_ns() - before;
+    let user = user_ns()? - before;
     let ios: u64 = ran.iter().map(|(ios, _)| ios).sum();
     let iops: f64 = ran.iter().map(|(ios, elapsed)| *ios as f64 / elapsed.as_secs_f64()).sum();
     println!("{iops:.0} {:.1}", user / ios as f64);
@@ -139,12 +141,7 @@ fn enter(ring: &IoUring, unsent: u32, is_one_call: bool) -> std::io::Result<()> 
 }
 
 /// User time of this process so far, in nanoseconds.
-fn user_ns() -> f64 {
-    let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: the kernel fills in one `struct rusage`, and zeros are a valid one.
-    let usage = unsafe {
-        assert_eq!(libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr()), 0, "getrusage always answers");
-        usage.assume_init()
-    };
-    usage.ru_utime.tv_sec as f64 * 1e9 + usage.ru_utime.tv_usec as f64 * 1e3
+fn user_ns() -> Result<f64, Errno> {
+    let time = getrusage(UsageWho::RUSAGE_SELF)?.user_time();
+    Ok(time.tv_sec() as f64 * 1e9 + time.tv_usec() as f64 * 1e3)
 }

@@ -16,6 +16,9 @@ use likenew_core::units::Nanos;
 use likenew_real::engine::Engine;
 use likenew_real::nop::Nop;
 use likenew_real::open::{Options, open};
+use nix::errno::Errno;
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeVal;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -35,9 +38,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         "nop" => Box::new(Nop::new()),
         path => open(Path::new(path), Options { engine, ..Options::default() })?,
     };
-    let before = cpu_ns();
+    let before = cpu_ns()?;
     let (ios, elapsed) = measure(&mut *drive, depth.parse()?, Nanos::from_secs_f64(seconds.parse()?))?;
-    let after = cpu_ns();
+    let after = cpu_ns()?;
     println!(
         "{} depth {depth}: {:.0} IOPS, user {:.0} ns/IO, system {:.0} ns/IO",
         drive.identity().engine,
@@ -84,14 +87,8 @@ fn measure(drive: &mut dyn Drive, depth: u32, span: Nanos) -> Result<(u64, Nanos
 }
 
 /// User and system time of this process so far, in nanoseconds.
-fn cpu_ns() -> (f64, f64) {
-    let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: the kernel fills in one `struct rusage`, and zeros are a valid one.
-    #[allow(unsafe_code, reason = "getrusage has no safe wrapper in the libraries in use")]
-    let usage = unsafe {
-        assert_eq!(libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr()), 0, "getrusage always answers");
-        usage.assume_init()
-    };
-    let ns = |time: libc::timeval| time.tv_sec as f64 * 1e9 + time.tv_usec as f64 * 1e3;
-    (ns(usage.ru_utime), ns(usage.ru_stime))
+fn cpu_ns() -> Result<(f64, f64), Errno> {
+    let usage = getrusage(UsageWho::RUSAGE_SELF)?;
+    let ns = |time: TimeVal| time.tv_sec() as f64 * 1e9 + time.tv_usec() as f64 * 1e3;
+    Ok((ns(usage.user_time()), ns(usage.system_time())))
 }

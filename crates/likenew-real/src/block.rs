@@ -8,14 +8,14 @@ use std::path::{Path, PathBuf};
 use likenew_core::facts::LayerKind;
 use likenew_core::stat::{OpStat, Stat};
 use likenew_core::target_error::TargetError;
-use rustix::fs::{FileType, SeekFrom, fstat, major, minor, seek};
+use rustix::fs::{FileType, Mode, OFlags, SeekFrom, fstat, major, minor, seek};
 
 use crate::standards::text;
-use crate::target_error::io_error;
+use crate::target_error::ErrorContext as _;
 use crate::wording::action;
 
 /// A block device's folder in /sys, without symbolic links.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct BlockDevice {
     folder: PathBuf,
 }
@@ -30,6 +30,11 @@ impl BlockDevice {
     /// The device with this folder.
     pub(crate) fn at(folder: PathBuf) -> Self {
         Self { folder }
+    }
+
+    /// The device at a path such as `/dev/sda1`; `None` if there is none.
+    pub(crate) fn at_path(path: &Path) -> Option<Self> {
+        DeviceNumber::at(path).and_then(Self::by_number)
     }
 
     /// The device's major and minor number.
@@ -81,7 +86,7 @@ impl BlockDevice {
         let Some(sys) = self.sys() else { return Vec::new() };
         let entries = fs::read_dir(sys.join("class/block")).into_iter().flatten().flatten();
         let devices = entries.filter_map(|entry| Some(Self { folder: fs::canonicalize(entry.path()).ok()? }));
-        devices.filter(|device| !device.is_partition() && device.folder != self.folder).collect()
+        devices.filter(|device| !device.is_partition() && device != self).collect()
     }
 
     /// A property from udev's database, which everyone may read: `ID_MODEL_ENC`, `ID_SERIAL_SHORT` … (udev's ata_id and usb_id).
@@ -133,6 +138,23 @@ impl BlockDevice {
             return vec![self.disk()];
         }
         self.slave_devices()
+    }
+
+    /// The device and everything that it is built on, from the top down; the members of an array come one after the other.
+    pub(crate) fn stack(&self) -> Vec<Self> {
+        let mut devices = Vec::new();
+        self.add_stack(&mut devices);
+        devices
+    }
+
+    fn add_stack(&self, devices: &mut Vec<Self>) {
+        /// More than any real stack has: only a bug could make /sys lead in a circle.
+        const DEVICES_MAX: usize = 64;
+        if devices.len() >= DEVICES_MAX || devices.contains(self) {
+            return;
+        }
+        devices.push(self.clone());
+        self.devices_below().iter().for_each(|below| below.add_stack(devices));
     }
 
     /// How the kernel provisions a SCSI disk: `unmap` where it sends TRIM, `full` where it sends none.
@@ -213,11 +235,32 @@ impl BlockDevice {
     }
 
     fn links(&self, kind: &str) -> Vec<String> {
-        let links = fs::read_dir(self.folder.join(kind)).into_iter().flatten().flatten();
-        let mut names: Vec<_> = links.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
-        names.sort();
-        names
+        names_in(&self.folder.join(kind))
     }
+}
+
+/// Names in a folder, sorted; none if the folder cannot be read.
+pub(crate) fn names_in(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut names: Vec<_> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+/// The devices at the bottom of some devices, each once.
+pub(crate) fn bottoms(devices: &[BlockDevice]) -> Vec<BlockDevice> {
+    let mut bottoms: Vec<BlockDevice> = Vec::new();
+    for device in devices.iter().flat_map(BlockDevice::stack) {
+        if device.devices_below().is_empty() && !bottoms.contains(&device) {
+            bottoms.push(device);
+        }
+    }
+    bottoms
+}
+
+/// Opens a path to ask about it, which takes no right to read what is there, and waits for nobody.
+pub(crate) fn open_path(path: impl AsRef<Path>) -> rustix::io::Result<OwnedFd> {
+    rustix::fs::open(path.as_ref(), OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
 }
 
 /// Undoes udev's escapes of blanks and other characters: `\x20`.
@@ -241,7 +284,7 @@ fn unescape(text: &str) -> String {
 
 /// The size of an open block device in bytes.
 pub(crate) fn capacity(fd: &OwnedFd, path: &Path) -> Result<u64, TargetError> {
-    seek(fd, SeekFrom::End(0)).map_err(io_error(action::ask_size(path.display())))
+    seek(fd, SeekFrom::End(0)).context(action::ask_size(path.display()))
 }
 
 // Major and minor number, by which the kernel knows a block device.

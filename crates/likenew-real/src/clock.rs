@@ -198,9 +198,7 @@ const SEED_BITS: u32 = 53;
 /// # Errors
 /// The system has no `/dev/urandom`, or refuses to have it read.
 pub fn new_seed() -> io::Result<u64> {
-    let mut bytes = [0; 8];
-    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
-    Ok(u64::from_le_bytes(bytes) >> (u64::BITS - SEED_BITS))
+    Ok(u64::from_le_bytes(random()?) >> (u64::BITS - SEED_BITS))
 }
 
 /// A secret that nobody can guess.
@@ -208,7 +206,11 @@ pub fn new_seed() -> io::Result<u64> {
 /// # Errors
 /// As for [`new_seed`].
 pub fn new_secret() -> io::Result<[u8; 32]> {
-    let mut bytes = [0; 32];
+    random()
+}
+
+fn random<const BYTES: usize>() -> io::Result<[u8; BYTES]> {
+    let mut bytes = [0; BYTES];
     File::open("/dev/urandom")?.read_exact(&mut bytes)?;
     Ok(bytes)
 }

@@ -12,12 +12,12 @@ use likenew_core::io::Slot;
 use likenew_core::target_error::TargetError;
 use rustix::fs::{Advice, OFlags, fadvise, fdatasync, ioctl_blksszget};
 
-use crate::block::{BlockDevice, DeviceNumber, capacity};
+use crate::block::{BlockDevice, capacity};
 use crate::buffers::Buffers;
 use crate::consent::Consent;
 use crate::in_use::Claims;
 use crate::medium::{DirectIo, read_fully};
-use crate::target_error::io_error;
+use crate::target_error::ErrorContext as _;
 use crate::wording::action;
 
 /// The largest alignment of memory that direct I/O may need, in bytes.
@@ -46,10 +46,10 @@ impl DeviceStore {
     pub fn open(consent: Consent) -> Result<Self, TargetError> {
         let (path, fd, claims) = consent.into_parts();
         let error_text = || action::look_at(path.display());
-        let block = ioctl_blksszget(&fd).map_err(io_error(error_text()))?;
-        let direct = DirectIo { block, ..DirectIo::from_fd(&fd).map_err(io_error(error_text()))? };
+        let block = ioctl_blksszget(&fd).context(error_text())?;
+        let direct = DirectIo { block, ..DirectIo::from_fd(&fd).context(error_text())? };
         let bytes = capacity(&fd, &path)?;
-        let device = DeviceNumber::at(&path).and_then(BlockDevice::by_number);
+        let device = BlockDevice::at_path(&path);
         let partitions = device.iter().flat_map(BlockDevice::partitions).filter_map(|part| part.range());
         let marks = partitions.map(|(start, length)| start..start + length.min(MARK)).collect();
         let store = Self::of_open(fd, direct, bytes - bytes % u64::from(block));

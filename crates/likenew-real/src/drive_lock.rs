@@ -32,16 +32,16 @@ use std::path::{Path, PathBuf};
 
 use likenew_core::target_error::TargetError;
 use likenew_core::units::Nanos;
-use rustix::fs::{FileType, FlockOperation, Mode, OFlags, flock, fstat, major, minor};
+use rustix::fs::{FileType, FlockOperation, OFlags, flock, fstat, major, minor};
 use rustix::io::Errno;
 
-use crate::block::{BlockDevice, DeviceNumber};
+use crate::block::{BlockDevice, DeviceNumber, open_path};
 use crate::clock::Monotonic;
 use crate::drive_traffic::CounterSource;
 use crate::in_use::{add_with_lower_devices, below_loop};
 use crate::mounts::{KERNEL_FILE_SYSTEMS, Mount, REMOTE, all, btrfs_devices};
 use crate::standards::clean;
-use crate::target_error::{io_error, not_possible};
+use crate::target_error::ErrorContext as _;
 use crate::wording::{action, consent as wording};
 
 /// How many times to try a lock before another program counts as its holder. A program that is just being
@@ -159,12 +159,12 @@ impl Locks {
             options.truncate(false).mode(0o644);
             // A link that another user has put there is never followed.
             options.custom_flags((OFlags::NOFOLLOW | OFlags::CLOEXEC).bits().cast_signed());
-            let file = options.open(&at).map_err(TargetError::system(doing()))?;
+            let file = options.open(&at).context(doing())?;
             match flock(&file, FlockOperation::NonBlockingLockExclusive) {
                 Err(Errno::WOULDBLOCK) => {
                     return Ok(Err(LockHolder { drive: drive.to_owned(), holder: holder(&file) }));
                 }
-                locked => locked.map_err(io_error(doing()))?,
+                locked => locked.context(doing())?,
             }
             // The file disappears with its drive, and the next drive of that name has a new one.
             let number = |metadata: fs::Metadata| (metadata.dev(), metadata.ino());
@@ -177,7 +177,7 @@ impl Locks {
 
     fn place(&self, key: &Path, at: &Path) -> Result<PathBuf, TargetError> {
         let Some(folder) = &self.folder else { return Ok(at.to_owned()) };
-        fs::create_dir_all(folder).map_err(TargetError::system(action::make(folder.display())))?;
+        fs::create_dir_all(folder).context(action::make(folder.display()))?;
         let name: String = key.to_string_lossy().chars().map(|c| if c == '/' { '!' } else { c }).collect();
         Ok(folder.join(name))
     }
@@ -246,10 +246,8 @@ fn keys_of(paths: &[&Path]) -> Result<Keys, TargetError> {
     let mut keys = Keys::new();
     let (disks, mut visited) = (disks(), HashSet::new());
     for path in paths {
-        let flags = OFlags::PATH | OFlags::CLOEXEC;
-        let opened = rustix::fs::open(*path, flags, Mode::empty())
-            .map_err(|errno| not_possible(action::LOOK_AT, path, errno))?;
-        let stat = fstat(&opened).map_err(io_error(action::look_at(path.display())))?;
+        let opened = open_path(path).context_at(action::LOOK_AT, path)?;
+        let stat = fstat(&opened).context(action::look_at(path.display()))?;
         if FileType::from_raw_mode(stat.st_mode) == FileType::BlockDevice {
             let device = BlockDevice::by_number(DeviceNumber::from_raw(stat.st_rdev));
             device.iter().for_each(|device| add_keys(device, &disks, &mut keys, &mut visited));
@@ -258,10 +256,9 @@ fn keys_of(paths: &[&Path]) -> Result<Keys, TargetError> {
         let mut add = |device: &BlockDevice| add_keys(device, &disks, &mut keys, &mut visited);
         // A list that cannot be read must not be taken for a folder without a drive.
         let unknown = || action::find_drive(path.display());
-        let unlocatable =
-            add_carriers(&opened, LAYERS_MOST, &mut add).map_err(TargetError::system(unknown()))?;
+        let unlocatable = add_carriers(&opened, LAYERS_MOST, &mut add).context(unknown())?;
         if let Some(file_system) = unlocatable {
-            let (key, lockable) = file_system.lockable(path).map_err(TargetError::system(unknown()))?;
+            let (key, lockable) = file_system.lockable(path).context(unknown())?;
             keys.insert(key, lockable);
         }
     }
@@ -323,7 +320,7 @@ fn add_carriers(
     for layer in mount.layers().iter().filter(|_| layers_most > 0) {
         // The path is that of the process that mounted the layers, and may lead elsewhere or nowhere here. A
         // lock too many only makes a run wait, and the file system itself is locked as well.
-        if let Ok(layer) = rustix::fs::open(layer, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()) {
+        if let Ok(layer) = open_path(layer) {
             add_carriers(layer, layers_most - 1, add)?;
         }
     }
@@ -391,9 +388,7 @@ pub fn check_disjoint(kept: &Path, device: &Path) -> Result<(), TargetError> {
     let refuse = |reason: String| {
         Err(TargetError::Refused(wording::no_place_for_journal(kept.display(), device.display(), &reason)))
     };
-    let mount = File::open(kept)
-        .map_err(TargetError::system(action::open_path(kept.display())))
-        .map(Mount::containing)?;
+    let mount = File::open(kept).context(action::open_path(kept.display())).map(Mount::containing)?;
     let Some(mount) = mount else { return refuse(wording::DRIVE_NOT_REPORTED.to_owned()) };
     let kind = &*mount.kind;
     if MEMORY.contains(&kind) {
@@ -402,7 +397,7 @@ pub fn check_disjoint(kept: &Path, device: &Path) -> Result<(), TargetError> {
     if REMOTE.contains(&kind) {
         return Ok(());
     }
-    let Some(ground) = DeviceNumber::at(device).and_then(BlockDevice::by_number) else {
+    let Some(ground) = BlockDevice::at_path(device) else {
         return refuse(wording::DEVICE_NOT_IN_SYS.to_owned());
     };
     let Some(mounted) = mount.block_device().filter(|_| !ON_SEVERAL_DEVICES.contains(&kind)) else {

@@ -7,7 +7,7 @@ use likenew_core::counters::Counters;
 use likenew_core::stat::Stat;
 use likenew_core::units::Nanos;
 
-use crate::block::{BlockDevice, DeviceNumber, parse_stat};
+use crate::block::{BlockDevice, parse_stat};
 use crate::mounts::{Mount, btrfs_devices};
 
 /// The counters of one whole disk, with all of its partitions and volumes.
@@ -17,7 +17,7 @@ pub struct DriveTraffic(CounterSource);
 impl DriveTraffic {
     /// The counters of the disk below a block device; `None` if there are several disks, or the kernel does not count.
     pub fn of_device(path: &Path) -> Option<Self> {
-        let device = DeviceNumber::at(path).and_then(BlockDevice::by_number)?;
+        let device = BlockDevice::at_path(path)?;
         Self::counted(CounterSource::of_device(&device))
     }
 
@@ -173,6 +173,7 @@ mod tests {
     use likenew_core::counters::DiskCounters;
 
     use super::*;
+    use crate::block::DeviceNumber;
 
     /// The fields of a disk under Linux 6.18; tests cut them to those of older kernels.
     const FIELDS: [&str; 17] = [

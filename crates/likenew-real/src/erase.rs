@@ -31,7 +31,7 @@ use crate::old_files::file_bytes;
 pub use crate::standards::Sanitize;
 pub use crate::standards::ata::AtaSecurity;
 use crate::standards::nvme::Controller;
-use crate::wording::erase as wording;
+use crate::wording::{consent, erase as wording};
 
 // Feasibility: what could be done to the drives below a folder or device, and what prevents each step.
 // Nothing is changed for the answer.
@@ -80,7 +80,7 @@ fn feasibility(facts: &Facts, fd: impl AsFd) -> Feasibility {
         feasibility.unused_bytes = match Mount::containing(fd).map(|mount| UnusedSpace::in_mount(&mount)) {
             Some(Ok(space)) => Fact::new(space.bytes(), wording::PARTITION_TABLE),
             Some(Err(target_error)) => Fact::unknown(target_error.to_string(), wording::PARTITION_TABLE),
-            None => Fact::unknown(wording::DRIVE_NOT_REPORTED, wording::PARTITION_TABLE),
+            None => Fact::unknown(consent::DRIVE_NOT_REPORTED, wording::PARTITION_TABLE),
         };
     }
     feasibility

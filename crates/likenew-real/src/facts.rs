@@ -8,16 +8,13 @@
 
 mod drive_answers;
 mod file_system;
-mod identity;
-mod kernel_log;
+pub(crate) mod kernel_log;
 mod link;
-mod machine;
+pub(crate) mod machine;
 pub(crate) mod machine_file;
 pub mod reported;
 pub mod smartctl_device;
-mod smartmontools;
-mod stack;
-pub(crate) mod system;
+pub(crate) mod smartmontools;
 
 use std::os::fd::AsFd;
 use std::path::Path;
@@ -28,18 +25,16 @@ use likenew_core::facts::{
 use likenew_core::probe::ProbeResult;
 use likenew_core::stat::Stat;
 use likenew_core::target_error::TargetError;
-use rustix::fs::{Mode, OFlags};
 
-use self::machine::{MachineQuery, Question, Roots, Subject};
+use self::machine::{MachineQuery, Question, Roots, Subject, System};
 use self::smartctl_device::DeviceChoice;
 use self::smartmontools::{Databases, Smartctl, disks_of_controller};
-use self::system::System;
-use crate::block::{BlockDevice, DeviceNumber};
+use crate::block::{BlockDevice, DeviceNumber, bottoms, open_path};
 use crate::identify::{HealthSource, plausible_c};
 use crate::mounts::Mount;
 use crate::standards::counted;
-use crate::target_error::not_possible;
-use crate::wording::{action, facts as wording, smartctl_device as device_wording};
+use crate::target_error::ErrorContext as _;
+use crate::wording::{action, facts as wording, target as target_wording};
 
 /// Answers `Probe::Facts` for the folder, file or device of `fd`. `sample` is the folder or file whose files
 /// are examined, if any.
@@ -49,11 +44,11 @@ pub(crate) fn collect(fd: impl AsFd, sample: Option<&Path>) -> ProbeResult {
     if let Some(number) = DeviceNumber::of_open(&fd) {
         return match roots.by_number(number) {
             Some(device) => ProbeResult::Facts(Box::new(collector.of_devices(&[device]))),
-            None => ProbeResult::Unknown(wording::DEVICE_NOT_LISTED.to_owned()),
+            None => ProbeResult::Unknown(target_wording::DEVICE_NOT_LISTED.to_owned()),
         };
     }
     let Some(mount) = Mount::containing(&fd) else {
-        return ProbeResult::Unknown(wording::FILE_SYSTEM_NOT_LISTED.to_owned());
+        return ProbeResult::Unknown(target_wording::FILE_SYSTEM_NOT_LISTED.to_owned());
     };
     let mut facts = collector.of_mount(&mount);
     facts.files = Some(match sample {
@@ -65,9 +60,7 @@ pub(crate) fn collect(fd: impl AsFd, sample: Option<&Path>) -> ProbeResult {
 
 /// The block devices that hold a folder or file, or the one that is at a path.
 fn devices_at(roots: &Roots, path: &Path) -> Result<Vec<BlockDevice>, TargetError> {
-    let flags = OFlags::PATH | OFlags::CLOEXEC;
-    let fd = rustix::fs::open(path, flags, Mode::empty())
-        .map_err(|errno| not_possible(action::LOOK_AT, path, errno))?;
+    let fd = open_path(path).context_at(action::LOOK_AT, path)?;
     if let Some(number) = DeviceNumber::of_open(&fd) {
         return Ok(roots.by_number(number).into_iter().collect());
     }
@@ -84,17 +77,17 @@ pub fn choose_smartctl_device(path: &Path, choice: &DeviceChoice) -> Result<(), 
     let drives = Collector { roots: &roots, queries: &queries }.drives_below(&devices_at(&roots, path)?);
     let [drive] = &drives[..] else {
         let names: Vec<String> = drives.iter().map(BlockDevice::name).collect();
-        return Err(TargetError::Unsuitable(device_wording::not_one_drive(path, &names)));
+        return Err(TargetError::Unsuitable(wording::not_one_drive(path, &names)));
     };
     if let DeviceChoice::Type(device_type) = choice {
         if !queries.is_root() {
-            return Err(TargetError::Unsuitable(device_wording::NEEDS_ROOT.to_owned()));
+            return Err(TargetError::Unsuitable(wording::DEVICE_TYPE_NEEDS_ROOT.to_owned()));
         }
         let subject = Subject::new(&roots, &queries, drive.clone());
         let answer = Smartctl::read(subject.query(Question::Smartctl(Some(device_type))));
         if let Some(reason) = answer.reason().filter(|_| !answer.is_asleep()) {
             let disks = disks_of_controller(&subject);
-            return Err(TargetError::Unsuitable(device_wording::no_answer(
+            return Err(TargetError::Unsuitable(wording::type_not_reaching(
                 &drive.name(),
                 device_type,
                 reason,
@@ -121,7 +114,7 @@ pub(crate) fn all_drives() -> Result<Facts, TargetError> {
 
 /// A unique name of this machine: its host name, and a hash of its machine ID, which stays secret.
 pub fn machine_name() -> String {
-    identity::machine_name(&Roots::system())
+    drive_answers::machine_name(&Roots::system())
 }
 
 // Combines what the readers find: for a mounted file system, or for a block device.
@@ -137,7 +130,7 @@ impl Collector<'_> {
     pub(crate) fn of_mount(&self, mount: &Mount) -> Facts {
         let devices = self.devices_of(mount);
         let mut facts = self.of_devices(&devices);
-        facts.stack.insert(0, stack::mount_layer(mount, &devices));
+        facts.stack.insert(0, file_system::mount_layer(mount, &devices));
         facts.file_system = Some(file_system::file_system(self.roots, self.queries, mount));
         facts
     }
@@ -171,30 +164,31 @@ impl Collector<'_> {
     /// The layers below some devices and the drives at the bottom. Below a loop device, this continues with
     /// the file system of its file.
     fn down_from(&self, devices: &[BlockDevice]) -> (Vec<Layer>, Vec<BlockDevice>) {
-        let mut layers = stack::layers(self.roots, self.queries, devices);
-        let mut bottoms = stack::bottoms(devices);
+        let mut layers = file_system::layers(self.roots, self.queries, devices);
+        let mut drives = bottoms(devices);
         let mut visited = 0;
         while let Some(at) = layers[visited..].iter().position(|layer| layer.kind == LayerKind::Loop) {
             visited += at + 1;
             let layer = &mut layers[visited - 1];
             let Some(mount) = layer.label.value().and_then(|file| self.mount_of(file)) else { continue };
             let below = self.devices_of(&mount);
-            let file_system = stack::mount_layer(&mount, &below);
+            let file_system = file_system::mount_layer(&mount, &below);
             layer.on = vec![file_system.name.clone()];
-            let more = std::iter::once(file_system).chain(stack::layers(self.roots, self.queries, &below));
+            let more =
+                std::iter::once(file_system).chain(file_system::layers(self.roots, self.queries, &below));
             for layer in more {
                 if layers.iter().all(|known| known.name != layer.name) {
                     layers.push(layer);
                 }
             }
-            for bottom in stack::bottoms(&below) {
-                if bottoms.iter().all(|known| known.folder() != bottom.folder()) {
-                    bottoms.push(bottom);
+            for bottom in bottoms(&below) {
+                if !drives.contains(&bottom) {
+                    drives.push(bottom);
                 }
             }
         }
-        bottoms.retain(|device| !device.name().starts_with("loop"));
-        (layers, bottoms)
+        drives.retain(|device| !device.name().starts_with("loop"));
+        (layers, drives)
     }
 
     /// The mount that contains a file, if both are visible from here.
@@ -223,8 +217,7 @@ impl Collector<'_> {
                 .filter_map(|name| self.roots.device(&name))
                 .collect::<Vec<_>>()
         });
-        let mut lists =
-            pools.filter(|devices| devices.iter().any(|device| device.folder() == mounted.folder()));
+        let mut lists = pools.filter(|devices| devices.contains(&mounted));
         lists.next().unwrap_or_else(|| vec![mounted])
     }
 }
@@ -249,11 +242,11 @@ fn drive(
     drive.others_read_bytes_per_s = moved(|stat| stat.read.bytes());
     drive.others_write_bytes_per_s = moved(|stat| stat.write.bytes());
     drive.in_flight = reading.map(|stat| stat.in_flight);
-    drive.identity = identity::identity(subject);
+    drive.identity = drive_answers::identity(subject);
     drive.link = link::link(subject);
     drive.power = link::power(subject);
     kernel_log::link_errors(subject, &mut drive.counts);
-    drive.log = kernel_log::log(subject, records, &mut drive.counts);
+    drive.log = kernel_log::lines_of(&kernel_log::names(subject), records, &mut drive.counts);
     state(subject, &mut drive);
     drive.health.temperature_c = temperature(subject).or_else(|| drive.health.temperature_c.clone());
     remove_placeholders(&mut drive);

@@ -16,18 +16,19 @@ use likenew_core::target_error::TargetError;
 use likenew_core::units::Nanos;
 use rustix::fs::{
     AtFlags, FileType, Mode, OFlags, ResolveFlags, Statx, StatxAttributes, StatxFlags, Timespec, Timestamps,
-    UTIME_NOW, UTIME_OMIT, fgetxattr, fsync, futimens, makedev, openat2, statx,
+    fgetxattr, fsync, futimens, makedev, openat2, statx,
 };
 use rustix::io::Errno;
 
 use crate::clock::Monotonic;
 use crate::device_store::DeviceStore;
+use crate::folder_times::touch;
 use crate::hold::{Lease, LeaseError, patience};
 use crate::in_use::{Target, use_by_system};
 use crate::medium::DirectIo;
 use crate::mounts::Mount;
 use crate::scratch::open_folder;
-use crate::target_error::{io_error, not_possible};
+use crate::target_error::{ErrorContext as _, not_possible};
 use crate::trim::{Extent, Flush, extents};
 use crate::wording::{action, target as wording};
 
@@ -168,7 +169,7 @@ impl FileStore {
     /// # Errors
     /// The system's error.
     pub fn give_back(mut self) -> Result<(), TargetError> {
-        self.finish().map_err(TargetError::system(action::flush(self.path.display())))
+        self.finish().context(action::flush(self.path.display()))
     }
 
     /// Whether no other program can have opened the file yet. The system makes others wait before it breaks
@@ -270,7 +271,7 @@ const LEASE_TRIES: u32 = 5;
 const LEASE_REST: Nanos = Nanos::from_millis(2);
 
 fn probe(file: &OwnedFd, path: &Path) -> Result<Statx, TargetError> {
-    statx(file, "", AtFlags::EMPTY_PATH, FLAGS).map_err(|errno| not_possible(action::LOOK_AT, path, errno))
+    statx(file, "", AtFlags::EMPTY_PATH, FLAGS).context_at(action::LOOK_AT, path)
 }
 
 /// Takes a lease; the error is a sentence without a full stop.
@@ -368,7 +369,7 @@ pub(super) fn unshared_ranges(
     whole: u64,
     block: u32,
 ) -> Result<(Vec<Range<u64>>, Vec<SkippedRange>), TargetError> {
-    fsync(file).map_err(io_error(action::flush(path.display())))?;
+    fsync(file).context(action::flush(path.display()))?;
     match extents(file, bytes, Flush::First) {
         Ok(extents) => Ok(split_ranges(&extents, bytes, whole, block)),
         Err(Errno::OPNOTSUPP | Errno::NOTTY | Errno::INVAL) => {
@@ -381,7 +382,7 @@ pub(super) fn unshared_ranges(
             }
             Err(refusal(path, &wording::shared_blocks_unknown(&kind)))
         }
-        Err(errno) => Err(io_error(action::ask_place(path.display()))(errno)),
+        Err(errno) => Err(errno).context(action::ask_place(path.display())),
     }
 }
 
@@ -458,13 +459,6 @@ impl Times {
         let times = Timestamps { last_access: spec(self.accessed), last_modification: spec(self.modified) };
         futimens(file, &times)
     }
-}
-
-/// Sets the time of modification to now, and leaves the time of access.
-pub(super) fn touch(file: impl AsFd) -> rustix::io::Result<()> {
-    let leave = Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT };
-    let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
-    futimens(file, &Timestamps { last_access: leave, last_modification: now })
 }
 
 /// Reads noted times and shows them again, for fuzzers.

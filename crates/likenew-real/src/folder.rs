@@ -20,6 +20,7 @@ use rustix::fs::{Mode, OFlags, fstatvfs, openat, syncfs};
 use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit, setrlimit};
 
+use crate::block::open_path;
 use crate::clock::Monotonic;
 use crate::engine::{Carrier, Engine, RealDrive};
 use crate::erase::probe_feasibility;
@@ -28,8 +29,8 @@ use crate::identify::{DeviceInfo, resolve};
 use crate::medium::{DirectIo, Medium, Spot, drop_cached, flush, geometry, perform_at, set_direct};
 use crate::scratch::{MARKER, Scratch, is_scratch, lock, open_folder};
 use crate::single_file::probe_open;
-use crate::space::Space;
-use crate::target_error::{io_error, last_errno, not_possible};
+use crate::space::{Space, SpaceUsage};
+use crate::target_error::{ErrorContext as _, last_errno};
 use crate::trim::{self, MountedDevice, Sender};
 use crate::wording::{action, target as wording};
 
@@ -56,8 +57,7 @@ pub(crate) fn open(
     space.check(capacity, folder)?;
     let scratch = Scratch::create(folder)?;
     let open_marker = |flags| openat(scratch.directory(), MARKER, OFlags::CLOEXEC | flags, Mode::empty());
-    let (_, direct) = DirectIo::open(open_marker)
-        .map_err(|errno| not_possible(action::OPEN_FILE_IN, scratch.path(), errno))?;
+    let (_, direct) = DirectIo::open(open_marker).context_at(action::OPEN_FILE_IN, scratch.path())?;
     if !file_bytes.is_multiple_of(u64::from(direct.block)) {
         let block = exact_size(direct.block.into());
         return Err(TargetError::Unsuitable(wording::layout_not_aligned(
@@ -113,6 +113,14 @@ struct Entry {
     dirty: AtomicBool,
 }
 
+impl Entry {
+    /// The file, if it exists.
+    #[inline]
+    fn present(&self) -> Option<&OwnedFd> {
+        self.fd.get().filter(|_| self.is_present.load(Ordering::Acquire))
+    }
+}
+
 impl FileTable {
     /// A table over `scratch`; `geometry` has the length of its files as boundary.
     ///
@@ -126,9 +134,7 @@ impl FileTable {
     ) -> Result<Self, TargetError> {
         let file_bytes = geometry.boundary.expect("a folder's files have a length");
         let files = geometry.capacity / file_bytes;
-        let path_only = OFlags::PATH | OFlags::CLOEXEC;
-        let nothing = rustix::fs::open(scratch.path(), path_only, Mode::empty())
-            .map_err(io_error(action::OPEN_SCRATCH))?;
+        let nothing = open_path(scratch.path()).context(action::OPEN_SCRATCH)?;
         Ok(Self {
             geometry,
             file_bytes,
@@ -149,9 +155,7 @@ impl FileTable {
     }
 
     fn spot_in(&self, file: usize, offset: u64) -> Option<Spot<'_>> {
-        let entry = &self.files[file];
-        let fd = entry.fd.get().filter(|_| entry.is_present.load(Ordering::Acquire))?;
-        Some(Spot { fd: fd.as_fd(), offset })
+        Some(Spot { fd: self.files[file].present()?.as_fd(), offset })
     }
 
     fn is_whole_file(&self, io: &Io) -> bool {
@@ -168,7 +172,7 @@ impl FileTable {
         // The layout was checked against the reserve. This check is for space that other programs have used
         // up since; half of the reserve may go to the file system's metadata.
         if fstatvfs(self.scratch.directory())
-            .is_ok_and(|usage| usage.f_bavail * usage.f_frsize < self.reserve_bytes / 2)
+            .is_ok_and(|usage| SpaceUsage::from(usage).available_bytes < self.reserve_bytes / 2)
         {
             return Err(Errno::NOSPC);
         }
@@ -204,8 +208,8 @@ impl FileTable {
 
     /// Bytes that may still be written without touching the reserve.
     fn bytes_above_reserve(&self) -> u64 {
-        let free = fstatvfs(self.scratch.directory()).map_or(0, |usage| usage.f_bavail * usage.f_frsize);
-        free.saturating_sub(self.reserve_bytes)
+        let usage = fstatvfs(self.scratch.directory()).map(SpaceUsage::from);
+        usage.map_or(0, |usage| usage.available_bytes.saturating_sub(self.reserve_bytes))
     }
 
     /// Deletes the files that are wholly within a range, and makes sure that the drive receives TRIM for
@@ -221,10 +225,7 @@ impl FileTable {
         let files = first..((range.end / self.file_bytes) as usize).min(self.files.len()).max(first);
         let mut places = mounted.unsuitable().map_or_else(|| Ok(Vec::new()), Err);
         for file in files.clone() {
-            let entry = &self.files[file];
-            let Some(fd) = entry.fd.get().filter(|_| entry.is_present.load(Ordering::Acquire)) else {
-                continue;
-            };
+            let Some(fd) = self.files[file].present() else { continue };
             places = places.and_then(|mut places| {
                 let map = trim::extents(fd, self.file_bytes, trim::Flush::First)
                     .map_err(|errno| errno.to_string())?;
@@ -233,9 +234,8 @@ impl FileTable {
             });
         }
         let sender = Sender::new(mounted);
-        let refused = io_error(action::DELETE_TEMPORARY_FILES);
-        files.clone().try_for_each(|file| self.delete(file)).map_err(refused)?;
-        syncfs(self.scratch.directory()).map_err(io_error(action::SYNC_FILE_SYSTEM))?;
+        files.clone().try_for_each(|file| self.delete(file)).context(action::DELETE_TEMPORARY_FILES)?;
+        syncfs(self.scratch.directory()).context(action::SYNC_FILE_SYSTEM)?;
         let bytes = files.len() as u64 * self.file_bytes;
         let freed = places.as_deref().map_err(String::as_str);
         Ok(sender.send(self.scratch.directory(), freed, bytes, wait, clock))
@@ -245,9 +245,7 @@ impl FileTable {
     fn extents(&self) -> Result<ExtentMap, String> {
         let mut extents = Vec::new();
         for (file, entry) in self.files.iter().enumerate() {
-            let Some(fd) = entry.fd.get().filter(|_| entry.is_present.load(Ordering::Acquire)) else {
-                continue;
-            };
+            let Some(fd) = entry.present() else { continue };
             extents.extend(trim::device_extents(fd, file as u64 * self.file_bytes, self.file_bytes)?);
             if extents.len() > ExtentMap::EXTENTS_MAX {
                 return Err(wording::too_many_extents(extents.len()));
@@ -262,8 +260,7 @@ impl FileTable {
 
     /// The files that exist.
     fn present_files(&self) -> impl Iterator<Item = &OwnedFd> {
-        let is_present = self.files.iter().filter(|entry| entry.is_present.load(Ordering::Acquire));
-        is_present.filter_map(|entry| entry.fd.get())
+        self.files.iter().filter_map(Entry::present)
     }
 
     /// Makes every file durable that was written since the last flush.
@@ -272,7 +269,7 @@ impl FileTable {
         let mut first_error = Ok(());
         for entry in dirty {
             // A file that was deleted in the meantime has nothing to keep.
-            if let (Some(fd), true) = (entry.fd.get(), entry.is_present.load(Ordering::Acquire)) {
+            if let Some(fd) = entry.present() {
                 first_error = first_error.and(flush(fd, sync));
             }
         }
@@ -331,39 +328,37 @@ impl Medium for FileTable {
         let Some(mounted) = MountedDevice::find(self.scratch.directory()) else {
             return Ok(ProbeResult::Unknown(wording::FILE_SYSTEM_NOT_LISTED.to_owned()));
         };
-        match probe {
+        Ok(match probe {
             // Facts about files are about the user's files, which lie beside our own.
-            Probe::Facts => Ok(facts::collect(self.scratch.directory(), self.scratch.path().parent())),
-            Probe::Extents => Ok(mounted
+            Probe::Facts => facts::collect(self.scratch.directory(), self.scratch.path().parent()),
+            Probe::Extents => mounted
                 .unsuitable()
                 .map_or_else(|| self.extents(), Err)
-                .map_or_else(ProbeResult::Unknown, ProbeResult::Extents)),
-            Probe::Feasibility => {
-                Ok(probe_feasibility(self.scratch.directory(), self.scratch.path().parent()))
-            }
+                .map_or_else(ProbeResult::Unknown, ProbeResult::Extents),
+            Probe::Feasibility => probe_feasibility(self.scratch.directory(), self.scratch.path().parent()),
             Probe::OldFiles | Probe::TrimPath | Probe::TrimClaims => {
-                Ok(probe_open(self.scratch.directory(), probe))
+                probe_open(self.scratch.directory(), probe)
             }
             Probe::TrimReadBack(request) => {
                 let (needed, left) = (request.bytes_written(), self.bytes_above_reserve());
                 if needed > left {
                     return Ok(ProbeResult::Unknown(wording::too_little_left(needed, left)));
                 }
-                trim::read_back(&self.scratch, self.files.len() as u32, &mounted, request, clock)
+                trim::read_back(&self.scratch, self.files.len() as u32, &mounted, request, clock)?
             }
-            Probe::Fix(Fix::TrimFree) => Ok(trim::trim_free_space(self.scratch.directory(), &mounted, clock)),
-            Probe::Fix(_) => Ok(ProbeResult::Unknown(wording::NOT_FOR_FOLDERS.to_owned())),
+            Probe::Fix(Fix::TrimFree) => trim::trim_free_space(self.scratch.directory(), &mounted, clock),
+            Probe::Fix(_) => ProbeResult::Unknown(wording::NOT_FOR_FOLDERS.to_owned()),
             Probe::Release { offset, bytes, wait } => {
-                Ok(ProbeResult::Released(self.release(*offset..*offset + *bytes, *wait, &mounted, clock)?))
+                ProbeResult::Released(self.release(*offset..*offset + *bytes, *wait, &mounted, clock)?)
             }
-        }
+        })
     }
 
     fn prepare_access(&self, access: Access) -> Result<(), TargetError> {
         self.buffered.store(access == Access::Buffered, Ordering::Release);
         let direct = self.is_direct();
         let mut files = self.present_files();
-        files.try_for_each(|fd| set_direct(fd, direct)).map_err(io_error(action::CHANGE_DIRECT_IO))
+        files.try_for_each(|fd| set_direct(fd, direct)).context(action::CHANGE_DIRECT_IO)
     }
 
     fn make_cold(&self) -> Result<(), TargetError> {

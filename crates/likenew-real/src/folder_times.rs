@@ -64,20 +64,15 @@ impl FolderTimes {
         if self.is_foreign || !self.own_names.is_empty() {
             return false;
         }
-        let leave = Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT };
-        let set = |modified| {
-            futimens(&self.folder, &Timestamps { last_access: leave, last_modification: modified }).is_ok()
-        };
         // Only the folder's owner may set a time.
-        if !set(self.modified) {
+        if set_modified(&self.folder, self.modified).is_err() {
             return false;
         }
         self.read_events(true);
         if !self.is_foreign {
             return true;
         }
-        let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
-        let _ = futimens(&self.folder, &Timestamps { last_access: leave, last_modification: now });
+        let _ = touch(&self.folder);
         false
     }
 
@@ -114,6 +109,16 @@ impl FolderTimes {
             }
         }
     }
+}
+
+/// Sets the time of modification to now, and leaves the time of access.
+pub(crate) fn touch(file: impl AsFd) -> rustix::io::Result<()> {
+    set_modified(file, Timespec { tv_sec: 0, tv_nsec: UTIME_NOW })
+}
+
+fn set_modified(file: impl AsFd, modified: Timespec) -> rustix::io::Result<()> {
+    let leave = Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT };
+    futimens(file, &Timestamps { last_access: leave, last_modification: modified })
 }
 
 #[cfg(test)]

@@ -12,7 +12,8 @@ use crate::consent::{mend_sums, partition_table, signatures};
 use crate::drive_lock::process_of;
 use crate::drive_traffic::parse_kernel_time;
 pub use crate::facts::machine_file::FuzzMachine;
-use crate::facts::{machine_file, reported};
+use crate::facts::smartmontools::{self, Smartctl};
+use crate::facts::{kernel_log, reported};
 use crate::file_store::fuzzed_times;
 use crate::mounts::{Mount, swap_names};
 use crate::scratch::fuzzed_marker;
@@ -64,17 +65,15 @@ pub fn nvme(parts: &[Vec<u8>]) -> bool {
 pub fn scsi(parts: &[Vec<u8>]) -> bool {
     let page = part(parts, 0);
     let identify = scsi::ata_identify(page).and_then(ata::IdentifyDevice::parse).is_some();
-    let known = (
-        scsi::provisioning(page).is_some(),
-        scsi::rotation_rpm(page).is_some(),
-        scsi::unit_serial(page).is_some(),
-    );
-    identify || known.0 || known.1 || known.2
+    let (unmaps, rotates) = (scsi::provisioning(page).is_some(), scsi::rotation_rpm(page).is_some());
+    [identify, unmaps, rotates, scsi::unit_serial(page).is_some()].contains(&true)
 }
 
 /// smartctl's JSON.
 pub fn smartctl(parts: &[Vec<u8>]) -> bool {
-    machine_file::fuzz_smartctl(Fact::new(part(parts, 0).to_vec(), "fuzzed"))
+    let answer = Smartctl::read(Fact::new(part(parts, 0).to_vec(), "fuzzed"));
+    let _ = (answer.health(), answer.counts());
+    answer.reason().is_none()
 }
 
 /// What programs print of drives.
@@ -84,12 +83,12 @@ pub fn outputs(parts: &[Vec<u8>]) -> bool {
 
 /// The database of drives of smartmontools.
 pub fn drive_database(parts: &[Vec<u8>]) -> bool {
-    std::str::from_utf8(part(parts, 0)).is_ok_and(machine_file::fuzz_drive_database)
+    std::str::from_utf8(part(parts, 0)).is_ok_and(|text| smartmontools::finds(text, "M4-CT128M4SSD1", "0002"))
 }
 
 /// The kernel's log.
 pub fn kernel_log(parts: &[Vec<u8>]) -> bool {
-    machine_file::fuzz_kernel_log(part(parts, 0))
+    kernel_log::records(part(parts, 0)).iter().any(|record| kernel_log::kind(&record.text).is_some())
 }
 
 /// A device's counters, the table of mounts, and the time of processors.

@@ -22,7 +22,6 @@
 //! report its backing file.
 
 mod overlaps;
-mod snapshot;
 
 use std::collections::HashSet;
 use std::fs;
@@ -33,9 +32,8 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
-use self::overlaps::{Overlap, Overlaps, PASSING_PAUSE, PASSING_TRIES};
-use self::snapshot::Snapshot;
-use crate::block::{BlockDevice, DeviceNumber};
+use self::overlaps::{Overlap, Overlaps, PASSING_PAUSE, PASSING_TRIES, Snapshot};
+use crate::block::{BlockDevice, DeviceNumber, open_path};
 use crate::clock::Monotonic;
 use crate::drive_traffic::CounterSource;
 use crate::hold::{HOLD_TRIES, try_until_free};
@@ -175,8 +173,7 @@ pub(crate) fn below_loop(device: &BlockDevice) -> Option<Vec<BlockDevice>> {
     };
     // Whoever attached the loop device may have had another file of that name.
     let path = backing_path(device).filter(|path| Store::at(path) == Some(store));
-    let flags = OFlags::PATH | OFlags::CLOEXEC;
-    let opened = path.and_then(|path| rustix::fs::open(path, flags, Mode::empty()).ok());
+    let opened = path.and_then(|path| open_path(path).ok());
     match opened.and_then(Mount::containing) {
         Some(mount) => Some(CounterSource::of_mount(&mount).devices().collect()),
         // File systems of several devices, and memory, have numbers that belong to no device.

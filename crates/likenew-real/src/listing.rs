@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use crate::block::BlockDevice;
 use crate::mounts::{is_swap, mounted_at};
+use crate::target_error::ErrorContext as _;
 use crate::wording::action;
 
 /// A whole block device.
@@ -30,7 +31,7 @@ pub struct DriveListing {
 /// # Errors
 /// The system does not list them.
 pub fn list() -> Result<Vec<DriveListing>, TargetError> {
-    let folder = fs::read_dir("/sys/block").map_err(TargetError::system(action::LIST_DEVICES))?;
+    let folder = fs::read_dir("/sys/block").context(action::LIST_DEVICES)?;
     let mut listings: Vec<DriveListing> =
         folder.flatten().filter_map(|entry| list_drive(&entry.file_name().to_string_lossy())).collect();
     listings.sort_by(|a, b| a.path.cmp(&b.path));

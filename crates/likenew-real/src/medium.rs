@@ -16,7 +16,7 @@ use rustix::fs::{
 use rustix::io::{Errno, ReadWriteFlags, pread, pwritev2};
 
 use crate::clock::Monotonic;
-use crate::target_error::io_error;
+use crate::target_error::ErrorContext as _;
 use crate::wording::{action, target as wording};
 
 /// Lanes that a real drive has at once, at most.
@@ -153,9 +153,9 @@ pub(crate) fn set_direct(fd: impl AsFd, direct: bool) -> rustix::io::Result<()> 
 
 /// Makes durable what was written through any descriptor of a file or device, and drops all of its pages.
 pub(crate) fn drop_cached(fd: impl AsFd) -> Result<(), TargetError> {
-    fsync(&fd).map_err(io_error(action::FLUSH))?;
+    fsync(&fd).context(action::FLUSH)?;
     // Without a length, the whole file is meant (posix_fadvise(2)). Only clean pages are dropped.
-    fadvise(fd, 0, None, Advice::DontNeed).map_err(io_error(action::DROP_CACHE))
+    fadvise(fd, 0, None, Advice::DontNeed).context(action::DROP_CACHE)
 }
 
 /// The mode of `fallocate` that says "this range holds nothing of use". It frees the blocks of a file; a

@@ -109,7 +109,7 @@ impl Mount {
     /// The block device that the mount comes from. A file system of several devices has a number that no
     /// device has; its source is then one of the devices.
     pub(crate) fn block_device(&self) -> Option<BlockDevice> {
-        let by_source = || DeviceNumber::at(Path::new(&self.source)).and_then(BlockDevice::by_number);
+        let by_source = || BlockDevice::at_path(Path::new(&self.source));
         BlockDevice::by_number(self.device).or_else(by_source)
     }
 
@@ -160,8 +160,7 @@ pub(crate) fn btrfs_pools(sys: &Path) -> impl Iterator<Item = Vec<BlockDevice>> 
 
 /// All devices of the btrfs that a device belongs to; without a btrfs, the device alone.
 pub(crate) fn btrfs_devices(sys: &Path, block_device: BlockDevice) -> Vec<BlockDevice> {
-    let is_in = |pool: &Vec<BlockDevice>| pool.iter().any(|device| device.folder() == block_device.folder());
-    btrfs_pools(sys).find(is_in).unwrap_or_else(|| vec![block_device])
+    btrfs_pools(sys).find(|pool| pool.contains(&block_device)).unwrap_or_else(|| vec![block_device])
 }
 
 /// Where a device is mounted, as far as that is known, for a report.

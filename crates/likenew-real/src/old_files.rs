@@ -4,23 +4,25 @@
 //! Nothing is changed, not even the time of the last access, if the system allows that.
 
 use std::collections::HashSet;
-use std::ffi::OsStr;
+use std::fs::Metadata;
 use std::os::fd::{AsFd as _, OwnedFd};
-use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
 
 use likenew_core::io::{Io, Op, Outcome};
 use likenew_core::target::Geometry;
 use likenew_core::target_error::TargetError;
 use likenew_core::units::Nanos;
 use likenew_core::workload::{self as old, Access, OLD_AGE_S, OLD_PIECE_BYTES, OLD_PIECES_MAX, OLD_SEARCH};
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, StatxFlags, fstat, open, statat, statx};
+use rustix::fs::{Mode, OFlags, fstat, open};
 use rustix::io::Errno;
+use walkdir::WalkDir;
 
 use crate::clock::{Monotonic, wall_seconds};
 use crate::medium::{DirectIo, Medium, Spot, geometry, perform_at, set_direct};
 use crate::scratch::is_scratch;
-use crate::target_error::io_error;
+use crate::target_error::ErrorContext as _;
 use crate::trim::{Flush, extents};
 use crate::wording::{action, target as wording};
 
@@ -225,7 +227,7 @@ impl Medium for OpenOldFiles {
     fn prepare_access(&self, access: Access) -> Result<(), TargetError> {
         let direct = self.can_direct && access == Access::Direct;
         let mut files = self.files.iter();
-        files.try_for_each(|file| set_direct(file, direct)).map_err(io_error(action::CHANGE_DIRECT_IO))
+        files.try_for_each(|file| set_direct(file, direct)).context(action::CHANGE_DIRECT_IO)
     }
 
     fn make_cold(&self) -> Result<(), TargetError> {
@@ -254,25 +256,56 @@ fn open_checked(path: &Path) -> rustix::io::Result<(OwnedFd, DirectIo, (u64, u64
     Ok((fd, direct, (stat.st_dev, stat.st_ino)))
 }
 
-/// A walk through folders of one file system.
+/// What was found in the folders of one file system.
 struct Search {
-    clock: Monotonic,
-    now_s: u64,
-    names: usize,
-    is_part: bool,
     candidates: Vec<Candidate>,
-    /// Inodes of files with several names, each counted once.
-    visited: HashSet<u64>,
-    bounds: Bounds,
+    /// Whether the search ended at one of its bounds.
+    is_part: bool,
 }
 
 impl Search {
     /// Looks through a folder; folders below that cannot be entered are skipped.
     fn run(folder: &Path, clock: Monotonic, now_s: u64, bounds: Bounds) -> Result<Self, String> {
-        let (candidates, visited) = (Vec::new(), HashSet::new());
-        let mut search = Self { clock, now_s, names: 0, is_part: false, candidates, visited, bounds };
-        let entered = search.enter_all(folder);
-        entered.map_err(|errno| wording::not_searched(folder.display(), errno))?;
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let top = open(folder, flags, Mode::empty()).and_then(fstat);
+        let device = top.map_err(|errno| wording::not_searched(folder.display(), errno))?.st_dev;
+        let mut search = Self { candidates: Vec::new(), is_part: false };
+        let (until, mut names) = (clock.now() + bounds.time, 0);
+        // Inodes of files with several names, each counted once.
+        let mut visited = HashSet::new();
+        // Files come before folders, so that all of a folder is seen once it was entered.
+        let walk = WalkDir::new(folder)
+            .min_depth(1)
+            .same_file_system(true)
+            .sort_by_key(|entry| entry.file_type().is_dir());
+        for entry in walk.into_iter().filter_entry(|entry| !is_scratch(entry.path())) {
+            names += 1;
+            // A file or folder may be gone, or not ours to see.
+            let Ok((metadata, entry)) = entry.and_then(|entry| Ok((entry.metadata()?, entry))) else {
+                continue;
+            };
+            if metadata.dev() != device {
+                continue;
+            }
+            let Bounds { names_max, files_max, .. } = bounds;
+            let is_over = clock.now() >= until || names >= names_max || search.candidates.len() >= files_max;
+            if metadata.is_dir() && is_over {
+                search.is_part = true;
+                break;
+            }
+            let is_whole = metadata.blocks() * STAT_BLOCK >= metadata.len();
+            if !metadata.is_file()
+                || metadata.len() < bounds.bytes_least
+                || !is_whole
+                || (metadata.nlink() > 1 && !visited.insert(metadata.ino()))
+            {
+                continue;
+            }
+            let age_s = now_s.saturating_sub(written_s(&metadata));
+            if age_s >= bounds.age_s_least {
+                search.candidates.push(Candidate { path: entry.into_path(), bytes: metadata.len(), age_s });
+            }
+        }
         Ok(search)
     }
 
@@ -284,69 +317,14 @@ impl Search {
         self.candidates.sort_by(older);
         self.candidates
     }
+}
 
-    fn enter_all(&mut self, top: &Path) -> rustix::io::Result<()> {
-        let started_at = self.clock.now();
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let device = fstat(open(top, flags, Mode::empty())?)?.st_dev;
-        let mut folders = vec![top.to_owned()];
-        while let Some(folder) = folders.pop() {
-            let Bounds { names_max, files_max, time, .. } = self.bounds;
-            let is_late = self.clock.now().since(started_at) >= time;
-            if is_late || self.names >= names_max || self.candidates.len() >= files_max {
-                self.is_part = true;
-                break;
-            }
-            // A folder may be gone, or not ours to see.
-            let _ = self.enter(&folder, device, &mut folders);
-        }
-        Ok(())
-    }
-
-    fn enter(&mut self, folder: &Path, device: u64, folders: &mut Vec<PathBuf>) -> rustix::io::Result<()> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let top = open(folder, flags, Mode::empty())?;
-        for entry in Dir::read_from(&top)? {
-            let entry = entry?;
-            let name = entry.file_name();
-            if matches!(name.to_bytes(), b"." | b"..") {
-                continue;
-            }
-            self.names += 1;
-            let Ok(stat) = statat(&top, name, AtFlags::SYMLINK_NOFOLLOW) else { continue };
-            if stat.st_dev != device {
-                continue;
-            }
-            let path = folder.join(OsStr::from_bytes(name.to_bytes()));
-            match FileType::from_raw_mode(stat.st_mode) {
-                FileType::Directory if !is_scratch(&path) => folders.push(path),
-                FileType::RegularFile => self.visit(path, &top, name, &stat),
-                _ => {}
-            }
-        }
-        Ok(())
-    }
-
-    fn visit(&mut self, path: PathBuf, top: &OwnedFd, name: &std::ffi::CStr, stat: &Stat) {
-        let bytes = stat.st_size.cast_unsigned();
-        let is_whole = stat.st_blocks.cast_unsigned() * STAT_BLOCK >= bytes;
-        if bytes < self.bounds.bytes_least
-            || !is_whole
-            || (stat.st_nlink > 1 && !self.visited.insert(stat.st_ino))
-        {
-            return;
-        }
-        let wanted = StatxFlags::MTIME | StatxFlags::CTIME | StatxFlags::BTIME;
-        let Ok(times) = statx(top, name, AtFlags::SYMLINK_NOFOLLOW, wanted) else { return };
-        let has_birth = StatxFlags::from_bits_retain(times.stx_mask).contains(StatxFlags::BTIME);
-        // Copies keep the original's time of modification, but were written when they were made here.
-        let made = if has_birth { times.stx_btime } else { times.stx_ctime };
-        let written_s = made.tv_sec.max(times.stx_mtime.tv_sec).max(0).cast_unsigned();
-        let age_s = self.now_s.saturating_sub(written_s);
-        if age_s >= self.bounds.age_s_least {
-            self.candidates.push(Candidate { path, bytes, age_s });
-        }
-    }
+/// When a file was last written here, in seconds since 1970: copies keep the original's time of modification, but were
+/// written when they were made here.
+fn written_s(metadata: &Metadata) -> u64 {
+    let born = metadata.created().ok().and_then(|born| born.duration_since(UNIX_EPOCH).ok());
+    let made_s = born.map_or_else(|| metadata.ctime().max(0).cast_unsigned(), |born| born.as_secs());
+    made_s.max(metadata.mtime().max(0).cast_unsigned())
 }
 
 #[cfg(test)]

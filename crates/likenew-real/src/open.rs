@@ -10,9 +10,9 @@ use likenew_core::probe::{Probe, ProbeResult};
 use likenew_core::procedure::Layout;
 use likenew_core::target::Geometry;
 use likenew_core::target_error::TargetError;
-use rustix::fs::{FileType, Mode, OFlags, fstat, statvfs};
+use rustix::fs::{FileType, Mode, OFlags, fstat};
 
-use crate::block::{BlockDevice, DeviceNumber, capacity};
+use crate::block::{BlockDevice, DeviceNumber, capacity, open_path};
 use crate::clock::Monotonic;
 use crate::consent::Consent;
 use crate::engine::Engine;
@@ -22,8 +22,8 @@ use crate::identify::{DeviceInfo, HealthSource, resolve};
 use crate::medium::geometry;
 use crate::scratch::{Leftover, open_folder};
 use crate::single_file::{open_device, open_file};
-use crate::space::Space;
-use crate::target_error::{not_possible, not_possible_io};
+use crate::space::{Space, total_bytes};
+use crate::target_error::{ErrorContext as _, not_possible_io};
 use crate::wording::{action, facts as facts_wording, target as wording};
 use crate::{folder, nop};
 
@@ -80,10 +80,8 @@ pub fn examine(path: &Path, reserve: Option<u64>) -> Result<PathKind, TargetErro
         return Ok(PathKind::File { bytes: metadata.len() });
     } else if kind.is_block_device() {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
-        let fd = rustix::fs::open(path, flags, Mode::empty())
-            .map_err(|errno| not_possible(action::READ, path, errno))?;
-        let device = DeviceNumber::at(path).and_then(BlockDevice::by_number);
-        let model = device.and_then(|device| device.disk().model());
+        let fd = rustix::fs::open(path, flags, Mode::empty()).context_at(action::READ, path)?;
+        let model = BlockDevice::at_path(path).and_then(|device| device.disk().model());
         return Ok(PathKind::Device { bytes: capacity(&fd, path)?, model });
     } else if kind.is_fifo() {
         "a pipe (FIFO)"
@@ -167,10 +165,8 @@ impl FactsDrive {
     /// # Errors
     /// Nothing is at the path, or something of another kind.
     pub fn at(path: &Path) -> Result<Self, TargetError> {
-        let flags = OFlags::PATH | OFlags::CLOEXEC;
-        let refused = |errno| not_possible(action::LOOK_AT, path, errno);
-        let fd = rustix::fs::open(path, flags, Mode::empty()).map_err(refused)?;
-        let stat = fstat(&fd).map_err(refused)?;
+        let fd = open_path(path).context_at(action::LOOK_AT, path)?;
+        let stat = fstat(&fd).context_at(action::LOOK_AT, path)?;
         let number = DeviceNumber::from_raw(stat.st_rdev);
         let (kind, mut about) = match FileType::from_raw_mode(stat.st_mode) {
             FileType::Directory => (TargetKind::Folder, DeviceInfo::of_mount(&fd)),
@@ -183,13 +179,11 @@ impl FactsDrive {
         about.add_resolution(path, &resolve(path));
         let capacity_bytes = match kind {
             TargetKind::File => stat.st_size.cast_unsigned(),
-            TargetKind::Folder => {
-                statvfs(path).map_or(0, |usage| usage.f_blocks.saturating_mul(usage.f_frsize))
-            }
+            TargetKind::Folder => total_bytes(path).unwrap_or(0),
             _ => BlockDevice::by_number(number).and_then(|device| device.bytes()).unwrap_or(0),
         };
         let identity = about.identity(path.display().to_string(), kind, "none", capacity_bytes, 512);
-        Ok(Self::new(Examined::Path(fd, path.to_owned(), kind), identity))
+        Ok(Self { at: Examined::Path(fd, path.to_owned(), kind), identity, clock: Monotonic::start() })
     }
 
     /// The facts of every drive of this machine.
@@ -203,10 +197,7 @@ impl FactsDrive {
     }
 
     fn without_path(at: Examined, kind: TargetKind, name: String) -> Self {
-        Self::new(at, DeviceInfo::default().identity(name, kind, "none", 0, 512))
-    }
-
-    fn new(at: Examined, identity: Identity) -> Self {
+        let identity = DeviceInfo::default().identity(name, kind, "none", 0, 512);
         Self { at, identity, clock: Monotonic::start() }
     }
 }
@@ -231,17 +222,17 @@ impl Drive for FactsDrive {
     }
 
     fn probe(&mut self, probe: &Probe) -> Result<ProbeResult, TargetError> {
-        match (probe, &self.at) {
-            (Probe::Facts, Examined::All) => Ok(ProbeResult::Facts(Box::new(all_drives()?))),
+        Ok(match (probe, &self.at) {
+            (Probe::Facts, Examined::All) => ProbeResult::Facts(Box::new(all_drives()?)),
             (Probe::Facts, Examined::Path(fd, path, kind)) => {
-                Ok(collect(fd, (*kind != TargetKind::Device).then_some(path.as_path())))
+                collect(fd, (*kind != TargetKind::Device).then_some(path.as_path()))
             }
-            (Probe::Facts, Examined::Known(facts)) => Ok(ProbeResult::Facts(facts.clone())),
+            (Probe::Facts, Examined::Known(facts)) => ProbeResult::Facts(facts.clone()),
             (Probe::Feasibility, Examined::Path(fd, path, kind)) => {
-                Ok(probe_feasibility(fd, (*kind == TargetKind::Folder).then_some(path.as_path())))
+                probe_feasibility(fd, (*kind == TargetKind::Folder).then_some(path.as_path()))
             }
-            _ => Ok(ProbeResult::Unknown(facts_wording::FACTS_ONLY.to_owned())),
-        }
+            _ => ProbeResult::Unknown(facts_wording::FACTS_ONLY.to_owned()),
+        })
     }
 }
 

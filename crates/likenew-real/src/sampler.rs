@@ -14,14 +14,13 @@ use crossbeam_channel::{Sender, bounded};
 use likenew_core::findings::{DriveFacts, DriveReading, Layer, Reading, Role};
 use likenew_core::target_error::TargetError;
 use likenew_core::units::{Nanos, amount};
-use rustix::fs::{Mode, OFlags};
 
-use crate::block::{BlockDevice, DeviceNumber, parse_stat};
+use crate::block::{BlockDevice, DeviceNumber, bottoms, open_path, parse_stat};
 use crate::clock::Monotonic;
 use crate::identify::HealthSource;
 use crate::mounts::{Mount, Store, swaps};
 use crate::standards::clean;
-use crate::target_error::not_possible;
+use crate::target_error::ErrorContext as _;
 use crate::wording::{action, record as wording};
 
 /// How often mounts, sizes and stacks are read again. Chosen: they seldom change, and reading them costs more
@@ -121,8 +120,7 @@ impl Sampler {
             Some(number) => BlockDevice::by_number(number),
             None => {
                 // Opened as a path only: to open a pipe would wait for a writer.
-                let open = rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
-                    .map_err(|errno| not_possible(action::LOOK_AT, path, errno))?;
+                let open = open_path(path).context_at(action::LOOK_AT, path)?;
                 Mount::containing(open).and_then(|mount| mount.block_device())
             }
         };
@@ -131,8 +129,7 @@ impl Sampler {
 
     fn names(&self) -> Result<Vec<String>, TargetError> {
         let folder = self.sys.join("block");
-        let list =
-            fs::read_dir(&folder).map_err(TargetError::system(action::list_devices_in(folder.display())))?;
+        let list = fs::read_dir(&folder).context(action::list_devices_in(folder.display()))?;
         let mut names: Vec<String> =
             list.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
         names.sort();
@@ -151,10 +148,9 @@ impl Sampler {
         }
         self.facts_due = now + FACTS_EVERY;
         let uses = Uses::read();
-        let devices = Devices { sys: &self.sys, uses: &uses };
         let mut before = std::mem::take(&mut self.devices);
         for (name, instance) in &disks {
-            let (disk, instance) = (devices.device(name), *instance);
+            let (disk, instance) = (device_in(&self.sys, name), *instance);
             // A hidden path to a drive, which the kernel counts under the drive's own name.
             if disk.attribute("hidden").as_deref() == Some("1") {
                 continue;
@@ -167,7 +163,7 @@ impl Sampler {
                     asks.then(|| Thermometer::start(HealthSource::of_disk(disk.folder()), self.clock))
                         .flatten()
                 });
-                let facts = Arc::new(devices.facts(&device));
+                let facts = Arc::new(uses.facts(&device));
                 let folder = device.folder().to_owned();
                 self.devices.insert(name, KnownDevice { folder, instance, facts, thermometer });
             }
@@ -222,6 +218,12 @@ fn read_line<'a>(path: &Path, line: &'a mut [u8; LINE_MAX]) -> Option<&'a str> {
 /// Layers at most: a deeper stack would be a bug.
 const LEVELS_MAX: u16 = 16;
 
+/// The device of this name, below a root of /sys.
+fn device_in(sys: &Path, name: &str) -> BlockDevice {
+    let link = sys.join("class/block").join(name);
+    BlockDevice::at(std::fs::canonicalize(&link).unwrap_or(link))
+}
+
 /// What is mounted, and what serves as swap, read once for all devices.
 pub(crate) struct Uses {
     mounts: Vec<(DeviceNumber, String)>,
@@ -253,20 +255,6 @@ impl Uses {
             uses.push("swap".to_owned());
         }
         uses
-    }
-}
-
-/// Devices by their names, below one root of /sys.
-pub(crate) struct Devices<'a> {
-    pub(crate) sys: &'a Path,
-    pub(crate) uses: &'a Uses,
-}
-
-impl Devices<'_> {
-    /// The device of this name.
-    pub(crate) fn device(&self, name: &str) -> BlockDevice {
-        let link = self.sys.join("class/block").join(name);
-        BlockDevice::at(std::fs::canonicalize(&link).unwrap_or(link))
     }
 
     /// All facts of a device.
@@ -310,54 +298,39 @@ impl Devices<'_> {
 
     /// Adds the uses of the device, of its partitions and of everything on them.
     fn add_uses(&self, device: &BlockDevice, level: u16, uses: &mut Vec<String>) {
-        uses.extend(self.uses.uses_of(device));
+        uses.extend(self.uses_of(device));
         if level < LEVELS_MAX {
-            self.devices_above(device).iter().for_each(|above| self.add_uses(above, level + 1, uses));
+            devices_above(device).iter().for_each(|above| self.add_uses(above, level + 1, uses));
         }
         if level == 0 {
             uses.dedup();
         }
     }
 
-    fn devices_above(&self, device: &BlockDevice) -> Vec<BlockDevice> {
-        let mut above = device.partitions();
-        above.sort_by_key(|part| (part.name().len(), part.name()));
-        above.extend(device.holders().iter().map(|name| self.device(name)));
-        above
-    }
-
     /// The layers over a device's drives, from the drives at the bottom to the top.
     fn stack(&self, device: &BlockDevice) -> Vec<Layer> {
         let mut stack = Vec::new();
-        let mut bottoms = Vec::new();
-        self.add_bottoms(device, 0, &mut bottoms);
-        for bottom in bottoms {
+        for bottom in bottoms(std::slice::from_ref(device)) {
             self.add_layer(&bottom, 0, &mut stack);
         }
         stack
     }
 
-    fn add_bottoms(&self, device: &BlockDevice, level: u16, bottoms: &mut Vec<BlockDevice>) {
-        let disk = device.disk();
-        let below = disk.slaves();
-        if level == LEVELS_MAX || below.is_empty() {
-            if !bottoms.iter().any(|bottom| bottom.folder() == disk.folder()) {
-                bottoms.push(disk);
-            }
-            return;
-        }
-        below.iter().for_each(|name| self.add_bottoms(&self.device(name), level + 1, bottoms));
-    }
-
     fn add_layer(&self, device: &BlockDevice, level: u16, stack: &mut Vec<Layer>) {
         let words = [Some(amount(device.bytes().unwrap_or(0))), model(device)];
-        let words =
-            words.into_iter().flatten().chain(self.uses.uses_of(device)).collect::<Vec<_>>().join("  ");
+        let words = words.into_iter().flatten().chain(self.uses_of(device)).collect::<Vec<_>>().join("  ");
         stack.push(Layer { level, name: device.name(), words });
         if level < LEVELS_MAX {
-            self.devices_above(device).iter().for_each(|above| self.add_layer(above, level + 1, stack));
+            devices_above(device).iter().for_each(|above| self.add_layer(above, level + 1, stack));
         }
     }
+}
+
+fn devices_above(device: &BlockDevice) -> Vec<BlockDevice> {
+    let mut above = device.partitions();
+    above.sort_by_key(|part| (part.name().len(), part.name()));
+    above.extend(device.holder_devices());
+    above
 }
 
 fn role(device: &BlockDevice) -> Role {
@@ -550,15 +523,19 @@ mod tests {
             write(&format!("sda/{part}/partition"), "1\n");
             write(&format!("sda/{part}/size"), sectors);
         }
-        fs::create_dir_all(block.join("sda/sda2/holders/dm-0")).unwrap();
+        let link = |from: &str, to: &str| {
+            fs::create_dir_all(block.join(from).parent().unwrap()).unwrap();
+            std::os::unix::fs::symlink(block.join(to), block.join(from)).unwrap();
+        };
+        link("sda/sda2/holders/dm-0", "dm-0");
         write("dm-0/dm/name", "luks\n");
-        fs::create_dir_all(block.join("dm-0/slaves/sda2")).unwrap();
-        fs::create_dir_all(block.join("dm-0/holders/dm-1")).unwrap();
+        link("dm-0/slaves/sda2", "sda/sda2");
+        link("dm-0/holders/dm-1", "dm-1");
         write("dm-1/dm/name", "home\n");
         write("dm-1/dev", "253:1\n");
-        fs::create_dir_all(block.join("dm-1/slaves/dm-0")).unwrap();
+        link("dm-1/slaves/dm-0", "dm-0");
         for part in ["sda1", "sda2"] {
-            std::os::unix::fs::symlink(block.join("sda").join(part), block.join(part)).unwrap();
+            link(part, &format!("sda/{part}"));
         }
         root
     }
@@ -568,21 +545,20 @@ mod tests {
         let root = tree();
         let home = DeviceNumber { major: 253, minor: 1 };
         let uses = Uses { mounts: vec![(home, "/home".into())], swaps: vec![Store::Device(home)] };
-        let devices = Devices { sys: root.path(), uses: &uses };
         let expected = [(0, "sda"), (1, "sda1"), (1, "sda2"), (2, "dm-0"), (3, "dm-1")];
         for name in ["sda", "dm-1", "sda2"] {
-            let facts = devices.facts(&devices.device(name));
+            let facts = uses.facts(&device_in(root.path(), name));
             let stack: Vec<(u16, &str)> =
                 facts.stack.iter().map(|layer| (layer.level, layer.name.as_str())).collect();
             assert_eq!(stack, expected, "{name}");
             assert_eq!(facts.used_by, ["/home", "swap"], "{name}");
         }
-        let disk = devices.facts(&devices.device("sda"));
+        let disk = uses.facts(&device_in(root.path(), "sda"));
         assert_eq!((disk.role, disk.capacity_bytes), (Role::Drive, 2 << 30));
         assert_eq!(disk.model.as_deref(), Some("Pocket?[2J"), "nothing that a terminal acts on");
         assert!(disk.caveats[0].contains("queue/iostats is 0"), "{:?}", disk.caveats);
         assert_eq!(disk.facts.last().unwrap(), &("rotating".to_owned(), "yes".to_owned()));
-        let roles = ["sda1", "dm-0"].map(|name| devices.facts(&devices.device(name)).role);
+        let roles = ["sda1", "dm-0"].map(|name| uses.facts(&device_in(root.path(), name)).role);
         assert_eq!(roles, [Role::Partition, Role::Layer]);
     }
 

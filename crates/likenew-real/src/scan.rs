@@ -25,7 +25,7 @@ use self::content::{Compressor, HEAD, PIECE, is_file};
 pub use self::content::{Group, Shares};
 use crate::clock::Monotonic;
 use crate::scratch::is_scratch;
-use crate::target_error::{not_possible, not_possible_io};
+use crate::target_error::{ErrorContext as _, not_possible};
 use crate::wording::{action, target as wording};
 
 /// What to scan, and for how long.
@@ -157,8 +157,7 @@ pub fn scan(
 
 /// The path of a folder without links, and the number of the folder's device.
 fn top(folder: &Path) -> Result<(PathBuf, u64), TargetError> {
-    let path =
-        std::fs::canonicalize(folder).map_err(|error| not_possible_io(action::SEARCH, folder, error))?;
+    let path = std::fs::canonicalize(folder).context_at(action::SEARCH, folder)?;
     let refused = |errno| match errno {
         Errno::NOTDIR => TargetError::Unsuitable(wording::not_a_folder_of_files(folder.display())),
         errno => not_possible(action::SEARCH, folder, errno),

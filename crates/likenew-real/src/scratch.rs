@@ -20,7 +20,7 @@ use crate::clock::{Monotonic, wall_date};
 pub use crate::folder_times::DIRECTORY;
 use crate::folder_times::FolderTimes;
 use crate::hold::lock_patiently;
-use crate::target_error::{io_error, not_possible};
+use crate::target_error::{ErrorContext as _, not_possible};
 use crate::wording::{action, target as wording};
 
 /// The scratch directory of one folder, ours alone while this value lives. Dropping it removes it.
@@ -80,16 +80,14 @@ impl Scratch {
         let folder_fd = open_folder(folder)?;
         let times = FolderTimes::watch(&folder_fd);
         match mkdirat(&folder_fd, DIRECTORY, Mode::RWXU) {
-            Ok(()) => {}
             Err(Errno::EXIST) => return Err(refuse_existing(folder)),
-            Err(errno) => return Err(not_possible(action::CREATE_SCRATCH_IN, folder, errno)),
+            made => made.context_at(action::CREATE_SCRATCH_IN, folder)?,
         }
-        let directory =
-            open_directory(&folder_fd).map_err(|errno| not_possible(action::OPEN, &path, errno))?;
+        let directory = open_directory(&folder_fd).context_at(action::OPEN, &path)?;
         write_in_place(&directory);
         let marker = lock_new_marker(&directory, &path).and_then(|marker| {
             let durable = make_durable(&marker, &directory);
-            durable.map_err(io_error(action::make_durable(path.join(MARKER).display())))?;
+            durable.context(action::make_durable(path.join(MARKER).display()))?;
             Ok(marker)
         });
         let marker = match marker {
@@ -133,9 +131,7 @@ impl Scratch {
     /// There is one of that number already, or the system refuses.
     pub fn create_file(&self, number: u32) -> Result<(std::fs::File, PathBuf), TargetError> {
         let path = self.inner.path.join(file_name(number));
-        let fd = self
-            .create_fd(number, OFlags::empty())
-            .map_err(|errno| not_possible(action::CREATE, &path, errno))?;
+        let fd = self.create_fd(number, OFlags::empty()).context_at(action::CREATE, &path)?;
         Ok((fd.into(), path))
     }
 
@@ -230,18 +226,17 @@ fn refuse_existing(folder: &Path) -> TargetError {
 fn lock_new_marker(directory: &OwnedFd, path: &Path) -> Result<OwnedFd, TargetError> {
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let marker = openat(directory, MARKER, flags, Mode::RUSR | Mode::WUSR)
-        .map_err(|errno| not_possible(action::CREATE_MARKER_IN, path, errno))?;
+        .context_at(action::CREATE_MARKER_IN, path)?;
     flock(&marker, FlockOperation::NonBlockingLockExclusive)
-        .map_err(io_error(action::lock_marker(path.join(MARKER).display())))?;
+        .context(action::lock_marker(path.join(MARKER).display()))?;
     let text = wording::marker(PROCESS, std::process::id(), &wall_date());
     let mut rest = text.as_bytes();
     while !rest.is_empty() {
-        let written = rustix::io::write(&marker, rest)
-            .map_err(|errno| not_possible(action::WRITE_MARKER_IN, path, errno))?;
+        let written = rustix::io::write(&marker, rest).context_at(action::WRITE_MARKER_IN, path)?;
         rest = &rest[written..];
     }
     // If a removal of leftovers took the marker before it was locked, the marker has no name any more.
-    let stat = fstat(&marker).map_err(io_error(action::look_at(path.join(MARKER).display())))?;
+    let stat = fstat(&marker).context(action::look_at(path.join(MARKER).display()))?;
     if stat.st_nlink == 0 {
         return Err(TargetError::Refused(wording::removed_meanwhile(path.display())));
     }
@@ -280,7 +275,7 @@ pub(crate) fn remove_ours(
     path: &Path,
 ) -> Result<RemovalReport, TargetError> {
     let here = || path.display();
-    let listing = list(directory).map_err(io_error(action::list(here())))?;
+    let listing = list(directory).context(action::list(here()))?;
     let mut removed = RemovalReport { foreign: listing.foreign, ..RemovalReport::default() };
     for (name, stat) in listing.own_files {
         match unlinkat(directory, &*name, AtFlags::empty()) {
@@ -296,13 +291,13 @@ pub(crate) fn remove_ours(
     }
     if removed.foreign.is_empty() {
         match unlinkat(directory, MARKER, AtFlags::empty()) {
-            Ok(()) | Err(Errno::NOENT) => {}
-            Err(errno) => return Err(not_possible(action::REMOVE_TEMPORARY, &path.join(MARKER), errno)),
+            Err(Errno::NOENT) => {}
+            removed => removed.context_at(action::REMOVE_TEMPORARY, &path.join(MARKER))?,
         }
         match unlinkat(folder, DIRECTORY, AtFlags::REMOVEDIR) {
             // Another program may just have put something there, or removed it all, which is its right.
-            Ok(()) | Err(Errno::NOENT | Errno::NOTEMPTY | Errno::NOTDIR) => {}
-            Err(errno) => return Err(not_possible(action::REMOVE_FOLDER, path, errno)),
+            Err(Errno::NOENT | Errno::NOTEMPTY | Errno::NOTDIR) => {}
+            removed => removed.context_at(action::REMOVE_FOLDER, path)?,
         }
     }
     Ok(removed)
@@ -400,8 +395,7 @@ pub(crate) fn is_scratch(folder: &Path) -> bool {
 
 pub(crate) fn open_folder(folder: &Path) -> Result<OwnedFd, TargetError> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    openat(CWD, folder, flags, Mode::empty())
-        .map_err(|errno| not_possible(action::OPEN_FOLDER, folder, errno))
+    openat(CWD, folder, flags, Mode::empty()).context_at(action::OPEN_FOLDER, folder)
 }
 
 pub(crate) fn open_directory(folder: &OwnedFd) -> rustix::io::Result<OwnedFd> {
@@ -446,7 +440,7 @@ impl Leftover {
             // If a run is about to put its marker there, the directory is not empty any more, and stays.
             return match unlinkat(&open.folder, DIRECTORY, AtFlags::REMOVEDIR) {
                 Ok(()) | Err(Errno::NOENT | Errno::NOTEMPTY | Errno::NOTDIR) => Ok(RemovalReport::default()),
-                Err(errno) => Err(io_error(action::remove_folder(self.path.display()))(errno)),
+                Err(errno) => Err(errno).context(action::remove_folder(self.path.display())),
             };
         }
         let removed = remove_ours(&open.folder, &open.directory, &self.path)?;
@@ -467,19 +461,19 @@ impl Leftover {
         let folder_fd = open_folder(folder)?;
         let stat = match statat(&folder_fd, DIRECTORY, AtFlags::SYMLINK_NOFOLLOW) {
             Err(Errno::NOENT) => return Ok(None),
-            stat => stat.map_err(io_error(action::look_at(path.display())))?,
+            stat => stat.context(action::look_at(path.display()))?,
         };
         if FileType::from_raw_mode(stat.st_mode) != FileType::Directory {
             return Err(not_ours(&path, wording::NOT_A_FOLDER));
         }
         let directory = match open_directory(&folder_fd) {
             Err(Errno::LOOP | Errno::NOTDIR) => return Err(not_ours(&path, wording::NOT_A_FOLDER)),
-            directory => directory.map_err(|errno| not_possible(action::OPEN, &path, errno))?,
+            directory => directory.context_at(action::OPEN, &path)?,
         };
         let opened = match open_marker(&directory, &path) {
             // A kill between making the directory and its marker, or between removing one and the other,
             // leaves it empty.
-            Err(_) if is_empty(&directory).map_err(io_error(action::list(path.display())))? => None,
+            Err(_) if is_empty(&directory).context(action::list(path.display()))? => None,
             opened => Some(opened?),
         };
         let Some((marker, text)) = opened else {
@@ -487,14 +481,13 @@ impl Leftover {
             return Ok(Some(LockedLeftover { leftover, folder: folder_fd, directory, locked: None }));
         };
         match lock_patiently(&marker) {
-            Ok(()) => {}
             Err(Errno::WOULDBLOCK) => {
                 let process = line_after(&text, PROCESS);
                 return Err(TargetError::Refused(wording::busy(process.as_deref(), folder)));
             }
-            Err(errno) => return Err(io_error(action::lock(path.join(MARKER).display()))(errno)),
+            locked => locked.context(action::lock(path.join(MARKER).display()))?,
         }
-        let listing = list(&directory).map_err(io_error(action::list(path.display())))?;
+        let listing = list(&directory).context(action::list(path.display()))?;
         let leftover = Self {
             files: listing.own_files.len() as u64,
             bytes: listing.bytes(),
@@ -533,15 +526,14 @@ fn open_marker(directory: &OwnedFd, path: &Path) -> Result<(OwnedFd, String), Ta
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let marker = match openat(directory, MARKER, flags, Mode::empty()) {
         Err(Errno::NOENT | Errno::LOOP) => return Err(not_ours(path, wording::NO_MARKER)),
-        marker => marker.map_err(|errno| not_possible(action::READ_MARKER_IN, path, errno))?,
+        marker => marker.context_at(action::READ_MARKER_IN, path)?,
     };
-    let stat = fstat(&marker).map_err(io_error(action::look_at_marker(path.display())))?;
+    let stat = fstat(&marker).context(action::look_at_marker(path.display()))?;
     if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
         return Err(not_ours(path, wording::NO_MARKER));
     }
     let mut text = vec![0; MARKER_BYTES_MAX];
-    let length =
-        rustix::io::read(&marker, &mut text).map_err(io_error(action::read_marker(path.display())))?;
+    let length = rustix::io::read(&marker, &mut text).context(action::read_marker(path.display()))?;
     let text = marker_text(&text[..length]).ok_or_else(|| not_ours(path, wording::NO_MARKER))?;
     Ok((marker, text))
 }

@@ -19,8 +19,8 @@ use crate::identify::{DeviceInfo, resolve};
 use crate::in_use::Claims;
 use crate::medium::{DirectIo, Medium, Spot, drop_cached, geometry, perform_at, set_direct};
 use crate::mounts::mounted_at;
-use crate::target_error::{io_error, not_possible};
-use crate::trim::{MountedDevice, device_extents, device_path, disk_claims, mount_path, stack};
+use crate::target_error::ErrorContext as _;
+use crate::trim::{MountedDevice, device_extents, device_path, disk_claims, mount_path};
 use crate::wording::{action, target as wording, trim as trim_wording};
 
 /// A medium with one descriptor; addresses are offsets in it.
@@ -52,8 +52,7 @@ impl Medium for SingleFile {
     }
 
     fn prepare_access(&self, access: Access) -> Result<(), TargetError> {
-        set_direct(&self.fd, self.direct && access == Access::Direct)
-            .map_err(io_error(action::CHANGE_DIRECT_IO))
+        set_direct(&self.fd, self.direct && access == Access::Direct).context(action::CHANGE_DIRECT_IO)
     }
 
     fn make_cold(&self) -> Result<(), TargetError> {
@@ -84,13 +83,13 @@ pub(crate) fn open_device(
         None => {
             let flags = OFlags::RDONLY | OFlags::DIRECT | OFlags::CLOEXEC;
             let fd = rustix::fs::open(path, flags, Mode::empty());
-            (fd.map_err(|errno| not_possible(action::READ, path, errno))?, None)
+            (fd.context_at(action::READ, path)?, None)
         }
     };
     let carrier = Carrier::choose(engine)?;
-    let failed = || io_error(action::look_at(path.display()));
-    let number = DeviceNumber::from_raw(fstat(&fd).map_err(failed())?.st_rdev);
-    let block = ioctl_blksszget(&fd).map_err(failed())?;
+    let look_at = || action::look_at(path.display());
+    let number = DeviceNumber::from_raw(fstat(&fd).context(look_at())?.st_rdev);
+    let block = ioctl_blksszget(&fd).context(look_at())?;
     let bytes = capacity(&fd, path)?;
     let whole = bytes - bytes % u64::from(block);
     if whole == 0 {
@@ -121,13 +120,13 @@ pub(crate) fn open_file(
 ) -> Result<RealDrive<SingleFile>, TargetError> {
     let (fd, direct, claims) = match consent.map(Consent::into_parts) {
         Some((_, fd, claims)) => {
-            let direct = DirectIo::from_fd(&fd).map_err(io_error(action::look_at(path.display())))?;
+            let direct = DirectIo::from_fd(&fd).context(action::look_at(path.display()))?;
             (fd, direct, Some(claims))
         }
         None => {
             let read = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOCTTY;
             let (fd, direct) = DirectIo::open(|flags| rustix::fs::open(path, read | flags, Mode::empty()))
-                .map_err(|errno| not_possible(action::READ, path, errno))?;
+                .context_at(action::READ, path)?;
             // Data written a moment ago would reach the drive during the first reads, and make them slow. A
             // file system that cannot do this on request does it by itself.
             let _ = fdatasync(&fd);
@@ -135,7 +134,7 @@ pub(crate) fn open_file(
         }
     };
     let carrier = Carrier::choose(engine)?;
-    let stat = fstat(&fd).map_err(io_error(action::look_at(path.display())))?;
+    let stat = fstat(&fd).context(action::look_at(path.display()))?;
     let bytes = stat.st_size.cast_unsigned();
     let whole = bytes - bytes % u64::from(direct.block);
     if whole == 0 {
@@ -164,16 +163,16 @@ pub(crate) fn probe_open(fd: impl AsFd, probe: &Probe) -> ProbeResult {
         (Probe::Facts, ..) => crate::facts::collect(fd, None),
         (Probe::TrimPath, Some(Some(device)), _) => ProbeResult::TrimPath(device_path(&device)),
         (Probe::TrimPath, None, Some(mounted)) => ProbeResult::TrimPath(mount_path(&mounted)),
-        (Probe::TrimClaims, Some(Some(device)), _) => disk_claims(&stack(&device)),
+        (Probe::TrimClaims, Some(Some(device)), _) => disk_claims(&device.stack()),
         (Probe::TrimClaims, None, Some(MountedDevice { device: Some(device), .. })) => {
-            disk_claims(&stack(&device))
+            disk_claims(&device.stack())
         }
-        (Probe::TrimPath | Probe::TrimClaims, Some(None), _) => unknown(trim_wording::DEVICE_NOT_LISTED),
-        (Probe::TrimPath, None, None) => unknown(trim_wording::FILE_SYSTEM_NOT_LISTED),
+        (Probe::TrimPath | Probe::TrimClaims, Some(None), _) => unknown(wording::DEVICE_NOT_LISTED),
+        (Probe::TrimPath, None, None) => unknown(wording::FILE_SYSTEM_NOT_LISTED),
         (Probe::TrimClaims, None, _) => unknown(trim_wording::NO_DEVICE_BELOW),
         (Probe::Feasibility, ..) => crate::erase::probe_feasibility(fd, None),
         (Probe::Extents, Some(_), _) => unknown(trim_wording::DEVICE_ADDRESSES),
-        (Probe::Extents, None, None) => unknown(trim_wording::FILE_SYSTEM_NOT_LISTED),
+        (Probe::Extents, None, None) => unknown(wording::FILE_SYSTEM_NOT_LISTED),
         (Probe::Extents, None, Some(mounted)) => match (mounted.unsuitable(), fstat(&fd)) {
             (Some(reason), _) => ProbeResult::Unknown(reason),
             (None, Ok(stat)) => {
@@ -184,7 +183,7 @@ pub(crate) fn probe_open(fd: impl AsFd, probe: &Probe) -> ProbeResult {
             }
             (None, Err(errno)) => ProbeResult::Unknown(trim_wording::length_unknown(errno)),
         },
-        (Probe::OldFiles, ..) => unknown(trim_wording::OLD_FILES_ONLY_IN_FOLDERS),
+        (Probe::OldFiles, ..) => unknown(wording::OLD_FILES_ONLY_IN_FOLDERS),
         (Probe::Fix(_), ..) => unknown(trim_wording::READ_ONLY),
         (Probe::TrimReadBack(_) | Probe::Release { .. }, ..) => unknown(trim_wording::READ_ONLY_FOR_TRIM),
     }

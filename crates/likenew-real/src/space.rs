@@ -4,10 +4,10 @@ use std::os::fd::AsFd;
 use std::path::Path;
 
 use likenew_core::target_error::TargetError;
-use rustix::fs::{StatVfsMountFlags, fstatvfs, statvfs};
+use rustix::fs::{StatVfs, StatVfsMountFlags, fstatvfs, statvfs};
 use rustix::io::Errno;
 
-use crate::target_error::{io_error, not_possible};
+use crate::target_error::{ErrorContext as _, not_possible};
 use crate::wording::{action, target as wording};
 
 /// The default reserve is one part in this many of the file system's size.
@@ -18,6 +18,25 @@ const RESERVE_BYTES_MIN: u64 = 64 << 20;
 const RESERVE_BYTES_MAX: u64 = 8 << 30;
 /// The default reserve is at most one part in this many of the free space, so that a nearly full file system can be measured.
 const RESERVE_FREE_PART: u64 = 2;
+
+/// The space of a file system in bytes, as the system reports it (statvfs(3)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SpaceUsage {
+    /// Size of the file system.
+    pub(crate) total_bytes: u64,
+    /// Free, root's reserve included.
+    pub(crate) free_bytes: u64,
+    /// Free for an ordinary user.
+    pub(crate) available_bytes: u64,
+}
+
+impl From<StatVfs> for SpaceUsage {
+    fn from(usage: StatVfs) -> Self {
+        let [total_bytes, free_bytes, available_bytes] = [usage.f_blocks, usage.f_bfree, usage.f_bavail]
+            .map(|blocks| blocks.saturating_mul(usage.f_frsize));
+        Self { total_bytes, free_bytes, available_bytes }
+    }
+}
 
 /// The space of a file system, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,10 +60,10 @@ impl Space {
     /// # Errors
     /// The system's error.
     pub(crate) fn query(fd: impl AsFd, path: &Path, reserve: Option<u64>) -> Result<Self, TargetError> {
-        let usage = fstatvfs(fd).map_err(io_error(action::ask_free_space(path.display())))?;
-        let bytes = |blocks: u64| blocks.saturating_mul(usage.f_frsize);
+        let usage = fstatvfs(fd).context(action::ask_free_space(path.display()))?;
         let is_read_only = usage.f_flag.contains(StatVfsMountFlags::RDONLY);
-        Ok(Self { is_read_only, ..Self::new(bytes(usage.f_blocks), bytes(usage.f_bavail), reserve) })
+        let SpaceUsage { total_bytes, available_bytes, .. } = usage.into();
+        Ok(Self { is_read_only, ..Self::new(total_bytes, available_bytes, reserve) })
     }
 
     fn new(total_bytes: u64, free_bytes: u64, reserve: Option<u64>) -> Self {
@@ -95,14 +114,13 @@ impl Space {
 
 /// The size of the file system that holds `path`; `None` if the system does not say.
 pub fn total_bytes(path: &Path) -> Option<u64> {
-    let usage = statvfs(path).ok()?;
-    Some(usage.f_blocks.saturating_mul(usage.f_frsize))
+    Some(SpaceUsage::from(statvfs(path).ok()?).total_bytes)
 }
 
 /// Bytes in use on the file system that holds `path`; `None` if the system does not say.
 pub fn used_bytes(path: &Path) -> Option<u64> {
-    let usage = statvfs(path).ok()?;
-    Some(usage.f_blocks.saturating_sub(usage.f_bfree).saturating_mul(usage.f_frsize))
+    let usage = SpaceUsage::from(statvfs(path).ok()?);
+    Some(usage.total_bytes.saturating_sub(usage.free_bytes))
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Turns the system's errors into words.
 
+use std::io;
 use std::path::Path;
 
 use likenew_core::target_error::TargetError;
@@ -8,10 +9,23 @@ use rustix::process::geteuid;
 
 use crate::wording::action;
 
-/// Adds the attempted operation to the system's error.
-pub(crate) fn io_error(doing: impl Into<String>) -> impl FnOnce(Errno) -> TargetError {
-    let doing = doing.into();
-    move |errno| TargetError::system(doing)(errno.into())
+/// Says what was attempted when the system refused.
+pub(crate) trait ErrorContext<T> {
+    /// Adds the attempted operation.
+    fn context(self, doing: impl Into<String>) -> Result<T, TargetError>;
+
+    /// Adds what was attempted in or with `path`, and what to do about the common reasons ([`not_possible`]).
+    fn context_at(self, doing: &str, path: &Path) -> Result<T, TargetError>;
+}
+
+impl<T, E: Into<io::Error>> ErrorContext<T> for Result<T, E> {
+    fn context(self, doing: impl Into<String>) -> Result<T, TargetError> {
+        self.map_err(|error| TargetError::system(doing)(error.into()))
+    }
+
+    fn context_at(self, doing: &str, path: &Path) -> Result<T, TargetError> {
+        self.map_err(|error| not_possible_io(doing, path, error.into()))
+    }
 }
 
 /// Why something could not be done in or with `path`, and what to do about the common reasons.
@@ -28,12 +42,12 @@ pub(crate) fn not_possible(doing: &str, path: &Path, errno: Errno) -> TargetErro
         Errno::NOSPC | Errno::DQUOT => TargetError::Refused(action::no_space_left(doing, path)),
         Errno::LOOP => TargetError::Unsuitable(action::circular_link(path)),
         Errno::MFILE | Errno::NFILE => TargetError::Unsuitable(action::too_many_files(doing, path)),
-        _ => io_error(action::with_path(doing, path))(errno),
+        _ => TargetError::system(action::with_path(doing, path))(errno.into()),
     }
 }
 
 /// As [`not_possible`], for an error of the standard library.
-pub(crate) fn not_possible_io(doing: &str, path: &Path, error: std::io::Error) -> TargetError {
+pub(crate) fn not_possible_io(doing: &str, path: &Path, error: io::Error) -> TargetError {
     match Errno::from_io_error(&error) {
         Some(errno) => not_possible(doing, path, errno),
         None => TargetError::system(action::with_path(doing, path.display()))(error),
@@ -42,7 +56,7 @@ pub(crate) fn not_possible_io(doing: &str, path: &Path, error: std::io::Error) -
 
 /// The error of the system call that this thread has just made.
 pub(crate) fn last_errno() -> Errno {
-    Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)
+    Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::IO)
 }
 
 #[cfg(test)]

@@ -31,11 +31,11 @@ use self::instance::{Instance, TracefsRoot, in_tracefs};
 use self::page::{PageLayout, Processors};
 pub use self::pairing::PairCounts;
 use self::pairing::Pairing;
-use crate::block::{BlockDevice, DeviceNumber};
+use crate::block::BlockDevice;
 use crate::clock::{Monotonic, machine_ns};
 use crate::identify::DeviceInfo;
 use crate::mounts::{Mount, btrfs_devices};
-use crate::target_error::not_possible_io;
+use crate::target_error::ErrorContext as _;
 use crate::wording::{action, record as wording};
 
 /// Reads a page with these formats, for fuzzers. Returns whether all of it made sense.
@@ -156,10 +156,7 @@ impl Recording {
     /// # Errors
     /// The kernel's buffers cannot be read, or a sink does not take any more.
     pub fn turn(&mut self, sinks: &mut [impl TraceSink]) -> Result<(), TargetError> {
-        while self.read_once()? {
-            self.hand_on(false, sinks)?;
-        }
-        self.hand_on(false, sinks)
+        self.read_all(false, sinks)
     }
 
     /// The totals so far.
@@ -198,11 +195,15 @@ impl Recording {
             }
         }
         self.instance.set("tracing_on", "0")?;
+        self.read_all(true, sinks)?;
+        self.counts()
+    }
+
+    fn read_all(&mut self, is_end: bool, sinks: &mut [impl TraceSink]) -> Result<(), TargetError> {
         while self.read_once()? {
             self.hand_on(false, sinks)?;
         }
-        self.hand_on(true, sinks)?;
-        self.counts()
+        self.hand_on(is_end, sinks)
     }
 
     fn read_once(&mut self) -> Result<bool, TargetError> {
@@ -227,7 +228,7 @@ impl Recording {
             put(pairing, event.at);
         });
         put(pairing, until);
-        failed.map_err(TargetError::system(action::WRITE_TRACE))
+        failed.context(action::WRITE_TRACE)
     }
 }
 
@@ -357,7 +358,7 @@ impl RecordedDrive {
         if leaves.is_empty() {
             return Err(no_drive(target, wording::DEVICES_INVISIBLE));
         }
-        let several = leaves.len() > 1 || leaves[0].folder() != devices[0].folder();
+        let several = leaves.len() > 1 || leaves[0] != devices[0];
         leaves
             .iter()
             .map(|leaf| Self::describe(leaf, target, kind, several.then(|| devices[0].name())))
@@ -425,17 +426,16 @@ impl RecordedDrive {
 
 /// The devices that a target names, or those of the target's file system.
 fn devices(target: &Path) -> Result<(TargetKind, Vec<BlockDevice>), TargetError> {
-    let metadata = fs::metadata(target).map_err(|error| not_possible_io(action::LOOK_AT, target, error))?;
+    let metadata = fs::metadata(target).context_at(action::LOOK_AT, target)?;
     if metadata.file_type().is_block_device() {
-        let device = DeviceNumber::at(target).and_then(BlockDevice::by_number);
-        let device = device.ok_or_else(|| no_drive(target, wording::NOT_LISTED))?;
+        let device = BlockDevice::at_path(target).ok_or_else(|| no_drive(target, wording::NOT_LISTED))?;
         return Ok((TargetKind::Device, vec![device]));
     }
     if !metadata.is_dir() && !metadata.is_file() {
         return Err(no_drive(target, wording::NEITHER_DEVICE_NOR_FOLDER));
     }
     let kind = if metadata.is_dir() { TargetKind::Folder } else { TargetKind::File };
-    let file = fs::File::open(target).map_err(TargetError::system(action::open_path(target.display())))?;
+    let file = fs::File::open(target).context(action::open_path(target.display()))?;
     let mount = Mount::containing(file).ok_or_else(|| no_drive(target, wording::MOUNT_UNKNOWN))?;
     let device = mount.block_device();
     let device = device.ok_or_else(|| no_drive(target, &wording::no_visible_device(&mount.kind)))?;
@@ -449,7 +449,7 @@ const LAYERS_MOST: u32 = 16;
 fn descend(device: &BlockDevice, leaves: &mut Vec<BlockDevice>, layer: u32) {
     let slaves = device.disk().slave_devices();
     if slaves.is_empty() || layer >= LAYERS_MOST {
-        if !leaves.iter().any(|known| known.folder() == device.folder()) {
+        if !leaves.contains(device) {
             leaves.push(device.clone());
         }
         return;

@@ -22,6 +22,7 @@ use crate::clock::{Monotonic, sharpen_timers};
 use crate::identify::HealthSource;
 use crate::medium::{Flights, Medium, PUNCH, Spot, write_flags};
 use crate::posix::{LAST_WAIT, Workers};
+use crate::target_error::ErrorContext as _;
 use crate::wording::action;
 
 /// User data of the entry that polls the workers' eventfd; slots are far lower numbers.
@@ -97,7 +98,7 @@ impl<M: Medium> UringLane<M> {
     ) -> Result<Self, TargetError> {
         let buffers = Buffers::map(depth, length_max)?;
         // Two more entries, for the eventfd and the periodic timeout.
-        let ring = Ring::open(depth + 2).map_err(TargetError::system(action::SET_UP_IO_URING))?;
+        let ring = Ring::open(depth + 2).context(action::SET_UP_IO_URING)?;
         let submitter = ring.uring.submitter();
         // The kernel need not look up and pin registered buffers for every I/O. A refusal (the limit of
         // locked memory, mostly) only costs speed.

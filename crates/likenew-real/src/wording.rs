@@ -8,7 +8,5 @@ pub(crate) mod consent;
 pub(crate) mod erase;
 pub(crate) mod facts;
 pub(crate) mod record;
-pub(crate) mod reported;
-pub(crate) mod smartctl_device;
 pub(crate) mod target;
 pub(crate) mod trim;

@@ -23,7 +23,7 @@ use crate::hold::lock_patiently;
 use crate::identify::{StableId, resolve};
 use crate::in_use::{Claims, Target, add_with_lower_devices, use_of};
 use crate::mounts::Mount;
-use crate::target_error::not_possible;
+use crate::target_error::ErrorContext as _;
 use crate::wording::{action, consent as wording};
 
 /// Space of a disk outside of its partitions, and the state of the disk around it.
@@ -59,7 +59,7 @@ impl UnusedSpace {
     /// # Errors
     /// There is no such disk, or there are several; or as [`UnusedSpace::at`].
     pub fn in_folder(folder: &Path) -> Result<Self, TargetError> {
-        let fd = File::open(folder).map_err(TargetError::system(action::open_path(folder.display())))?;
+        let fd = File::open(folder).context(action::open_path(folder.display()))?;
         let mount = Mount::containing(fd);
         let mount = mount.ok_or_else(|| refusal(folder, wording::DRIVE_NOT_REPORTED))?;
         Self::in_mount(&mount)
@@ -107,7 +107,7 @@ impl UnusedSpace {
         }
         let bytes = capacity(&fd, &path)?;
         reread_kernel_state(&fd);
-        let marks = signatures(&fd, 0, bytes).map_err(|errno| not_possible(action::READ, &path, errno))?;
+        let marks = signatures(&fd, 0, bytes).context_at(action::READ, &path)?;
         let table = match &marks[..] {
             ["dos"] => "dos",
             names if names.contains(&"gpt") && names.iter().all(|name| ["gpt", "dos"].contains(name)) => {
@@ -121,8 +121,7 @@ impl UnusedSpace {
                 return Err(refuse(&wording::uses_unpartitioned_space(&names)));
             }
         };
-        let block =
-            u64::from(ioctl_blksszget(&fd).map_err(|errno| not_possible(action::LOOK_AT, &path, errno))?);
+        let block = u64::from(ioctl_blksszget(&fd).context_at(action::LOOK_AT, &path)?);
         let on_disk = if table == "gpt" { of_gpt(&fd, block, bytes) } else { of_dos(&fd, block, bytes) };
         let Table { mut partitions, tables, end } = on_disk.map_err(|reason| refuse(&reason))?;
         let mut known: Vec<Range<u64>> = disk
@@ -144,7 +143,7 @@ impl UnusedSpace {
         if let Some(reason) = use_of(&target) {
             return Err(refuse(&reason));
         }
-        let digest = digest(&fd, &tables).map_err(|errno| not_possible(action::READ, &path, errno))?;
+        let digest = digest(&fd, &tables).context_at(action::READ, &path)?;
         let (id, model) = (StableId::of_device(&disk, bytes), disk.model());
         Ok(Self { id, model, table, ranges, identity, digest, path })
     }
@@ -171,7 +170,7 @@ impl UnusedConsent {
         let UnusedSpace { path, id, .. } = space;
         agreement.names(path, id)?;
         let fd = rustix::fs::open(path, OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())
-            .map_err(|errno| not_possible(action::OPEN_FOR_WRITING, path, errno))?;
+            .context_at(action::OPEN_FOR_WRITING, path)?;
         if lock_patiently(&fd).is_err() {
             let reason = wording::LOCKED_BY_PARTITIONING;
             return Err(refusal(path, reason));

@@ -20,7 +20,7 @@ use crate::block::{BlockDevice, DeviceNumber};
 use crate::buffers::Buffers;
 use crate::consent::{Consent, UnusedConsent};
 use crate::medium::read_fully;
-use crate::target_error::io_error;
+use crate::target_error::ErrorContext as _;
 use crate::wording::{action, erase as wording};
 
 /// Bytes of one request: between requests, progress is shown and the user can stop. The kernel splits a
@@ -69,8 +69,7 @@ impl DiscardReport {
 pub fn discard(consent: &Consent, watch: impl FnMut(u64, u64) -> bool) -> Result<DiscardReport, TargetError> {
     let device = consent.descriptor();
     let path = consent.path().display();
-    let seek_error = || io_error(action::look_at(&path));
-    let bytes = seek(device, SeekFrom::End(0)).map_err(seek_error())?;
+    let bytes = seek(device, SeekFrom::End(0)).context(action::look_at(&path))?;
     let block = u64::from(
         ioctl_blksszget(device).map_err(|_| TargetError::Unsuitable(wording::not_a_block_device(&path)))?,
     );
@@ -120,7 +119,7 @@ pub(super) fn in_steps(
     step: u64,
     mut watch: impl FnMut(u64, u64) -> bool,
 ) -> Result<DiscardReport, TargetError> {
-    let number = DeviceNumber::from_raw(fstat(&device).map_err(io_error(action::look_at(path)))?.st_rdev);
+    let number = DeviceNumber::from_raw(fstat(&device).context(action::look_at(path))?.st_rdev);
     let counter = BlockDevice::by_number(number);
     let no_discards = || TargetError::Refused(wording::no_discards(path));
     let limit = counter.as_ref().and_then(|device| device.disk().attribute("queue/discard_max_bytes"));
@@ -199,7 +198,7 @@ impl Samples {
     /// The device cannot be examined. A block that cannot be read is no error.
     pub fn read(consent: &Consent, count: u64) -> Result<Self, TargetError> {
         let device = consent.descriptor();
-        let bytes = seek(device, SeekFrom::End(0)).map_err(io_error(action::ASK_DEVICE_SIZE))?;
+        let bytes = seek(device, SeekFrom::End(0)).context(action::ASK_DEVICE_SIZE)?;
         let blocks = bytes / BYTES;
         let mut buffers = Buffers::map(1, BYTES as u32)?;
         let count = count.min(blocks);

@@ -12,7 +12,7 @@ use crate::block::{BlockDevice, DeviceNumber};
 use crate::consent::Consent;
 use crate::drive_commands::{NvmeCommand, format_namespace, namespace_number, read_nvme};
 use crate::standards::nvme::{Controller, Namespace, active_namespaces};
-use crate::target_error::io_error;
+use crate::target_error::ErrorContext as _;
 use crate::wording::consent::not_changed;
 use crate::wording::{action, erase as wording};
 
@@ -87,18 +87,18 @@ impl FormatPlan {
         let device = consent.descriptor();
         let path = consent.path().display();
         let refuse = |reason: &str| TargetError::Refused(not_changed(&path, reason));
-        let number = DeviceNumber::from_raw(fstat(device).map_err(io_error(action::look_at(&path)))?.st_rdev);
+        let number = DeviceNumber::from_raw(fstat(device).context(action::look_at(&path))?.st_rdev);
         let is_namespace = BlockDevice::by_number(number).is_some_and(|device| {
             !device.is_partition() && device.bus().is_some_and(|bus| bus.starts_with("nvme"))
         });
         if !is_namespace {
             return Err(refuse(wording::NOT_A_NAMESPACE));
         }
-        let namespace = namespace_number(device).map_err(io_error(action::ask_namespace(&path)))?;
+        let namespace = namespace_number(device).context(action::ask_namespace(&path))?;
         let read = |what| read_nvme(device, what).map(|(answer, _)| answer);
-        let controller = read(NvmeCommand::Controller).map_err(io_error(action::ask_controller(&path)))?;
-        let active = read(NvmeCommand::Namespaces).map_err(io_error(action::ask_namespaces(&path)))?;
-        let identify = read(NvmeCommand::Namespace).map_err(io_error(action::ask_format(&path)))?;
+        let controller = read(NvmeCommand::Controller).context(action::ask_controller(&path))?;
+        let active = read(NvmeCommand::Namespaces).context(action::ask_namespaces(&path))?;
+        let identify = read(NvmeCommand::Namespace).context(action::ask_format(&path))?;
         Self::from(&controller, &active, &identify, namespace, erase).map_err(|reason| refuse(&reason))
     }
 
@@ -177,7 +177,7 @@ impl FormatPlan {
         }
         let device = consent.descriptor();
         let status = format_namespace(device, self.namespace, self.word_10(), self.timeout_ms)
-            .map_err(io_error(action::format(&path)))?;
+            .context(action::format(&path))?;
         if status != 0 {
             return Err(TargetError::Refused(wording::not_formatted(&path, &status_text(status))));
         }

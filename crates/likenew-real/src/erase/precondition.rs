@@ -13,7 +13,7 @@ use rustix::fs::{Mode, OFlags};
 use serde::{Deserialize, Deserializer};
 
 use super::AtaSecurity;
-use crate::target_error::not_possible;
+use crate::target_error::ErrorContext as _;
 use crate::wording::consent::not_changed;
 use crate::wording::{action, erase as wording};
 
@@ -102,7 +102,7 @@ pub fn preconditions(
     action: ActionKind,
 ) -> Result<Vec<(String, Vec<Precondition>)>, TargetError> {
     let opened = rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK, Mode::empty())
-        .map_err(|errno| not_possible(action::LOOK_AT, path, errno))?;
+        .context_at(action::LOOK_AT, path)?;
     let power = PowerSupply::now();
     match crate::facts::collect(&opened, None) {
         ProbeResult::Facts(facts) => {
@@ -153,13 +153,13 @@ fn refuses(reason: impl Into<String>, remedy: &str) -> Standing {
     Standing::Refuses { reason: reason.into(), remedy: remedy.to_owned() }
 }
 
-/// An unknown precondition; `sentence` says what is unknown, and why.
-fn unknown<T>(sentence: fn(Option<&str>) -> String, fact: &Fact<T>, help: &str) -> Standing {
+/// An unknown precondition; `sentence` says what is unknown.
+fn unknown<T>(sentence: &str, fact: &Fact<T>, help: &str) -> Standing {
     let own = match fact {
         Fact::Unknown { help: Some(help), .. } => help.clone(),
         _ => help.to_owned(),
     };
-    Standing::Unknown { reason: sentence(fact.reason()), help: own }
+    Standing::Unknown { reason: wording::unknown(sentence, fact.reason()), help: own }
 }
 
 fn power(supply: PowerSupply) -> Standing {
@@ -180,7 +180,7 @@ fn temperature(drive: &Drive) -> Standing {
         return refuses(wording::THROTTLING, wording::COOL_DOWN);
     }
     let Some(now) = health.temperature_c.get() else {
-        return unknown(wording::temperature_unknown, &health.temperature_c, wording::INSTALL_SMARTMONTOOLS);
+        return unknown(wording::TEMPERATURE_UNKNOWN, &health.temperature_c, wording::INSTALL_SMARTMONTOOLS);
     };
     let rotates = drive.identity.rotation_rpm.get().is_some_and(|rpm| rpm > 0);
     let own = health.temperature_warning_c.get();
@@ -206,7 +206,7 @@ fn health(drive: &Drive) -> Vec<Standing> {
         }
         Some(false) => {}
         None => {
-            standings.push(unknown(wording::health_unknown, &health.failing, wording::INSTALL_SMARTMONTOOLS))
+            standings.push(unknown(wording::HEALTH_UNKNOWN, &health.failing, wording::INSTALL_SMARTMONTOOLS))
         }
     }
     if let Some(pending @ 1..) = health.pending_sectors.get() {
@@ -227,7 +227,7 @@ fn health(drive: &Drive) -> Vec<Standing> {
 
 fn model(drive: &Drive, action: ActionKind) -> Vec<Standing> {
     let Some(model) = drive.identity.model.value() else {
-        return vec![unknown(wording::model_unknown, &drive.identity.model, wording::SEE_FACTS)];
+        return vec![unknown(wording::MODEL_UNKNOWN, &drive.identity.model, wording::SEE_FACTS)];
     };
     let firmware = drive.identity.firmware.value().map(String::as_str);
     let known = known_problems(action, model, firmware);

@@ -33,11 +33,6 @@ pub(crate) fn kernel_log(queries: &dyn MachineQuery) -> Fact<Vec<Record>> {
     answer(queries, "", Question::KernelLog).map(|bytes| records(&bytes))
 }
 
-/// The log's lines about the drive; `counts` gets how many there are of each kind.
-pub(crate) fn log(subject: &Subject<'_>, records: &Fact<Vec<Record>>, counts: &mut Counts) -> Log {
-    lines_of(&names(subject), records, counts)
-}
-
 /// Lines with any of these names; `counts` gets how many there are of each kind.
 pub(crate) fn lines_of(names: &[String], records: &Fact<Vec<Record>>, counts: &mut Counts) -> Log {
     let lines = records.clone().map(|records| {
@@ -75,7 +70,7 @@ pub(crate) fn host_memory_bytes(log: &Log) -> Option<Fact<u64>> {
 }
 
 /// The kernel's names for the drive and for everything on the way to it.
-fn names(subject: &Subject<'_>) -> Vec<String> {
+pub(crate) fn names(subject: &Subject<'_>) -> Vec<String> {
     let mut names = vec![subject.name()];
     names.extend(subject.controller.clone());
     // A folder with four numbers is a SCSI device: `2:0:0:0`.

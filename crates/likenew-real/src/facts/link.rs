@@ -228,13 +228,12 @@ fn usb_hop(subject: &Subject<'_>, folder: &str, is_drive: bool) -> Hop {
 }
 
 fn queue_depth(subject: &Subject<'_>) -> Fact<u64> {
-    match (&subject.controller, subject.kind) {
+    match subject.kind {
         // The size of a queue is reported less one (NVMe Base Specification 2.0, §3.3.3.1).
-        (Some(controller), _) => subject
-            .roots
-            .number::<u64>(&format!("/sys/class/nvme/{controller}/sqsize"))
-            .map(|size| size.saturating_add(1)),
-        (None, DriveKind::Sata | DriveKind::Scsi | DriveKind::Usb) => {
+        _ if subject.controller.is_some() => {
+            of_controller(subject, "sqsize").map(|size| size.saturating_add(1))
+        }
+        DriveKind::Sata | DriveKind::Scsi | DriveKind::Usb => {
             subject.roots.count(&subject.device, "device/queue_depth")
         }
         _ => Fact::NotQueried,
@@ -242,12 +241,16 @@ fn queue_depth(subject: &Subject<'_>) -> Fact<u64> {
 }
 
 fn queues(subject: &Subject<'_>) -> Fact<u64> {
-    let count_of = |controller: &String| {
-        // One queue is for admin commands.
-        let all_queues = subject.roots.number::<u64>(&format!("/sys/class/nvme/{controller}/queue_count"));
-        all_queues.map(|queues| queues.saturating_sub(1))
-    };
-    subject.controller.as_ref().map_or(Fact::NotQueried, count_of)
+    // One queue is for admin commands.
+    of_controller(subject, "queue_count").map(|queues| queues.saturating_sub(1))
+}
+
+/// A number that /sys has of an NVMe drive's controller.
+fn of_controller(subject: &Subject<'_>, name: &str) -> Fact<u64> {
+    let controller = subject.controller.as_ref();
+    controller.map_or(Fact::NotQueried, |controller| {
+        subject.roots.number(&format!("/sys/class/nvme/{controller}/{name}"))
+    })
 }
 
 fn last(folder: &str) -> &str {

@@ -21,12 +21,12 @@ use std::path::{Path, PathBuf};
 
 use likenew_core::facts::{Fact, Facts};
 
-use super::machine::{MachineQuery, Question, Refusal, Roots, SpaceUsage};
-use super::smartmontools::{self, Smartctl};
-use super::{Collector, kernel_log};
+use super::Collector;
+use super::machine::{MachineQuery, Question, Refusal, Roots};
 use crate::block::BlockDevice;
 use crate::drive_commands::{AtaCommand, NvmeCommand};
 use crate::mounts::Mount;
+use crate::space::SpaceUsage;
 use crate::wording::facts as wording;
 
 /// A machine from a file.
@@ -277,21 +277,4 @@ fn whole(facts: &Facts) {
     let text = serde_json::to_string(facts).expect("facts are plain values");
     let again: Facts = serde_json::from_str(&text).expect("facts read back");
     assert_eq!(again.rows().len(), rows.len(), "facts read back whole");
-}
-
-/// Runs everything that reads an answer of smartctl. Returns whether it is an answer.
-pub(crate) fn fuzz_smartctl(answer: Fact<Vec<u8>>) -> bool {
-    let answer = Smartctl::read(answer);
-    let _ = (answer.health(), answer.counts());
-    answer.reason().is_none()
-}
-
-/// Reads a database of drives, and looks a drive up in it.
-pub(crate) fn fuzz_drive_database(text: &str) -> bool {
-    smartmontools::finds(text, "M4-CT128M4SSD1", "0002")
-}
-
-/// Reads a kernel's log.
-pub(crate) fn fuzz_kernel_log(bytes: &[u8]) -> bool {
-    kernel_log::records(bytes).iter().any(|record| kernel_log::kind(&record.text).is_some())
 }

@@ -2,13 +2,19 @@
 //! one text or several. Each output is recognized by its content. A fact that no text tells stays unknown,
 //! with the command that would show it.
 
+/// A regular expression that is known to be valid.
+macro_rules! pattern {
+    ($(#[$doc:meta])* $name:ident = $text:expr) => {
+        $(#[$doc])*
+        static $name: LazyLock<Regex> = LazyLock::new(|| Regex::new($text).expect(stringify!($name)));
+    };
+}
+
 mod blocks;
 mod links;
 mod log;
 mod nvme_cli;
 mod smartctl;
-mod smartctl_text;
-mod table;
 mod volumes;
 mod windows;
 
@@ -26,7 +32,7 @@ use super::kernel_log::Record;
 use super::machine::Roots;
 use super::smartmontools::Databases;
 use super::{remove_placeholders, smartmontools};
-use crate::wording::{facts as facts_wording, reported as wording};
+use crate::wording::facts as wording;
 
 /// A text and where it is from.
 #[derive(Clone, Debug)]
@@ -47,10 +53,10 @@ fn reported_to(roots: &Roots, texts: &[PrintedText]) -> Facts {
     let mut sections: Vec<Section<'_>> =
         texts.iter().zip(&lines).flat_map(|(text, lines)| sections(text, lines)).collect();
     sections.sort_by_key(|section| section.program.turn);
-    let mut reading = Reading::new(roots);
+    let mut reading = Reading { roots: roots.clone(), ..Reading::default() };
     for section in &sections {
         reading.program = section.program.name;
-        reading.origin = format!("{} in {}", section.program.name, section.file);
+        reading.origin = Origin(format!("{} in {}", section.program.name, section.file));
         if (section.program.read)(section, &mut reading) {
             reading.sources.push(ReportedSource {
                 file: section.file.to_owned(),
@@ -71,73 +77,52 @@ struct Program {
     turn: u8,
     /// Whether a line begins its output.
     is_mark: fn(&str) -> bool,
-    /// Whether a JSON document is its output, by the document's keys.
-    is_json: fn(&Value) -> bool,
+    /// JSON pointers of which each leads somewhere in a document that is its output; none if it prints no JSON.
+    json: &'static [&'static str],
     /// Reads an output; returns whether it said anything.
-    read: fn(&Section<'_>, &mut Reading<'_>) -> bool,
+    read: fn(&Section<'_>, &mut Reading) -> bool,
 }
 
 /// All programs, in the order in which their marks are looked for.
-static PROGRAMS: [Program; 18] = {
+static PROGRAMS: [Program; 19] = {
     type IsMark = fn(&str) -> bool;
-    type IsJson = fn(&Value) -> bool;
-    type Read = fn(&Section<'_>, &mut Reading<'_>) -> bool;
-    const fn row(turn: u8, name: &'static str, is_mark: IsMark, is_json: IsJson, read: Read) -> Program {
-        Program { name, turn, is_mark, is_json, read }
+    type Read = fn(&Section<'_>, &mut Reading) -> bool;
+    type Json = &'static [&'static str];
+    const fn row(turn: u8, name: &'static str, is_mark: IsMark, json: Json, read: Read) -> Program {
+        Program { name, turn, is_mark, json, read }
     }
     const NO_TEXT: IsMark = |_| false;
-    const NO_JSON: IsJson = |_| false;
     [
-        row(0, "likenew facts", NO_TEXT, |json| has(json, BUNDLE), read_bundle),
-        row(13, "kernel log", log::is_record, NO_JSON, log::read),
-        row(
-            4,
-            "smartctl",
-            smartctl::is_mark,
-            |json| has(json, "smartctl") || has(json, "json_format_version"),
-            smartctl::read,
-        ),
-        row(1, "lsblk", blocks::is_lsblk_head, |json| has(json, "blockdevices"), blocks::read_lsblk),
-        row(11, "df", volumes::is_df_head, NO_JSON, volumes::read_df),
-        row(10, "mount", volumes::is_mount, NO_JSON, volumes::read_mounts),
-        row(3, "hdparm -I", blocks::is_hdparm_head, NO_JSON, blocks::read_hdparm),
-        row(8, "/proc/mdstat", volumes::is_mdstat_head, NO_JSON, volumes::read_mdstat),
-        row(9, "zpool status", volumes::is_pool_head, NO_JSON, volumes::read_pools),
-        row(12, "systemctl list-timers", volumes::is_timer, NO_JSON, volumes::read_timers),
-        row(14, "lspci -vv", links::is_pci_head, NO_JSON, links::read_pci),
-        row(15, "lsusb -t", links::is_usb_head, NO_JSON, links::read_usb),
-        row(2, "nvme list", nvme_cli::is_list_head, |json| has(json, "Devices"), nvme_cli::read_list),
-        row(
-            6,
-            "nvme smart-log",
-            nvme_cli::is_smart_head,
-            |json| has(json, "critical_warning") && has(json, "data_units_written"),
-            nvme_cli::read_smart,
-        ),
-        row(
-            5,
-            "nvme id-ctrl",
-            nvme_cli::is_identify_head,
-            |json| has(json, "mn") && has(json, "sn"),
-            nvme_cli::read_identify,
-        ),
-        row(
-            16,
-            "iostat -x",
-            blocks::is_iostat_head,
-            |json| json.pointer("/sysstat/hosts").is_some(),
-            blocks::read_iostat,
-        ),
-        row(7, "PowerShell", windows::is_disk_head, NO_JSON, windows::read_disks),
-        row(17, "fsutil", windows::is_fsutil, NO_JSON, windows::read_fsutil),
+        row(0, "likenew facts", NO_TEXT, &["/likenew_facts"], read_bundle),
+        row(13, "kernel log", log::is_record, &[], log::read),
+        row(4, "smartctl", smartctl::is_mark, &["/smartctl"], smartctl::read),
+        row(4, "smartctl", NO_TEXT, &["/json_format_version"], smartctl::read),
+        row(1, "lsblk", blocks::is_lsblk_head, &["/blockdevices"], blocks::read_lsblk),
+        row(11, "df", volumes::is_df_head, &[], volumes::read_df),
+        row(10, "mount", volumes::is_mount, &[], volumes::read_mounts),
+        row(3, "hdparm -I", blocks::is_hdparm_head, &[], blocks::read_hdparm),
+        row(8, "/proc/mdstat", volumes::is_mdstat_head, &[], volumes::read_mdstat),
+        row(9, "zpool status", volumes::is_pool_head, &[], volumes::read_pools),
+        row(12, "systemctl list-timers", volumes::is_timer, &[], volumes::read_timers),
+        row(14, "lspci -vv", links::is_pci_head, &[], links::read_pci),
+        row(15, "lsusb -t", links::is_usb_head, &[], links::read_usb),
+        row(2, "nvme list", nvme_cli::is_list_head, &["/Devices"], nvme_cli::read_list),
+        row(6, "nvme smart-log", nvme_cli::is_smart_head, nvme_cli::SMART_JSON, nvme_cli::read_smart),
+        row(5, "nvme id-ctrl", nvme_cli::is_identify_head, &["/mn", "/sn"], nvme_cli::read_identify),
+        row(16, "iostat -x", blocks::is_iostat_head, &["/sysstat/hosts"], blocks::read_iostat),
+        row(7, "PowerShell", windows::is_disk_head, &[], windows::read_disks),
+        row(17, "fsutil", windows::is_fsutil, &[], windows::read_fsutil),
     ]
 };
 
-fn has(json: &Value, key: &str) -> bool {
-    json.get(key).is_some()
+impl Program {
+    /// Whether a JSON document is its output.
+    fn is_json(&self, document: &Value) -> bool {
+        !self.json.is_empty() && self.json.iter().all(|pointer| document.pointer(pointer).is_some())
+    }
 }
 
-/// The key of a file that `facts --bundle` wrote.
+/// The key of a file that `facts --bundle` wrote, by which [`PROGRAMS`] knows it.
 const BUNDLE: &str = "likenew_facts";
 
 /// Facts as a file to pass on: serial numbers are hashes.
@@ -146,7 +131,7 @@ pub fn bundle(facts: &Facts) -> String {
     format!("{value:#}\n")
 }
 
-fn read_bundle(section: &Section<'_>, into: &mut Reading<'_>) -> bool {
+fn read_bundle(section: &Section<'_>, into: &mut Reading) -> bool {
     let facts = section.json.as_ref().and_then(|document| document.get("facts"));
     let Some(facts) = facts.and_then(|facts| serde_json::from_value(facts.clone()).ok()) else {
         return false;
@@ -185,10 +170,7 @@ impl<'a> Section<'a> {
 /// Whether a line has a shell's prompt and a command, which ends the output before it: `$ df`, `root@host:~#
 /// mount`, `PS C:\\> fsutil`. A row of a table that begins with `# 1` does not.
 fn is_prompt(line: &str) -> bool {
-    static PROMPT: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"^(?:(?:\[?[\w.-]+@[\w.-]+[^$#]*?)?[$#]\s+[A-Za-z/.]|PS [A-Z]:.*>\s*\S)")
-            .expect("the pattern is one")
-    });
+    pattern!(PROMPT = r"^(?:(?:\[?[\w.-]+@[\w.-]+[^$#]*?)?[$#]\s+[A-Za-z/.]|PS [A-Z]:.*>\s*\S)");
     PROMPT.is_match(line)
 }
 
@@ -210,7 +192,7 @@ fn sections<'a>(printed_text: &'a PrintedText, lines: &'a [&'a str]) -> Vec<Sect
             && let Some((json, length)) =
                 json_at(&text[line.as_ptr().addr() - text.as_ptr().addr()..], &mut is_cut_off)
         {
-            if let Some(program) = PROGRAMS.iter().find(|program| (program.is_json)(&json)) {
+            if let Some(program) = PROGRAMS.iter().find(|program| program.is_json(&json)) {
                 sections.push(Section {
                     program,
                     file,
@@ -281,6 +263,79 @@ fn device_word(file: &str) -> Option<String> {
     file.split(|c: char| !c.is_ascii_alphanumeric()).find(is_name).map(str::to_owned)
 }
 
+// Tables whose columns are aligned by blanks, as lsblk, df, nvme list and PowerShell print them.
+
+/// A row: its cells by the names of their columns.
+struct Row {
+    /// Blanks and branches of a tree before its first word, in characters.
+    indent: usize,
+    cells: Vec<(String, String)>,
+}
+
+impl Row {
+    /// The cell in the first of these columns that the table has; `None` if it is empty.
+    fn get(&self, names: &[&str]) -> Option<&str> {
+        let is_it = |heading: &str, name: &str| {
+            heading.replace('_', " ").eq_ignore_ascii_case(&name.replace('_', " "))
+        };
+        let cell = |name: &&str| self.cells.iter().find(|(heading, _)| is_it(heading, name));
+        names.iter().find_map(cell).map(|(_, text)| &**text).filter(|text| !text.is_empty())
+    }
+}
+
+/// Headings with a blank inside.
+const TWO_WORDS: [&str; 2] = ["Mounted on", "FW Rev"];
+
+/// The rows below a line of headings. Columns are separated where all lines have a blank.
+fn rows(lines: &[&str]) -> Vec<Row> {
+    let joined = |line: &&str| {
+        TWO_WORDS.iter().fold((*line).to_owned(), |line, words| line.replace(words, &words.replace(' ', "_")))
+    };
+    let head = lines.first().map(joined).unwrap_or_default();
+    let lines = std::iter::once(&*head).chain(lines.iter().skip(1).copied());
+    let lines: Vec<Vec<char>> = lines.map(|line| line.trim_end().chars().collect()).collect();
+    let [head, rest @ ..] = &lines[..] else { return Vec::new() };
+    let rest: Vec<&Vec<char>> = rest.iter().filter(|line| !is_rule(line)).collect();
+    let width = lines.iter().map(Vec::len).max().unwrap_or_default();
+    let is_blank = |at: usize| {
+        std::iter::once(&head).chain(&rest).all(|line| line.get(at).is_none_or(|c| c.is_whitespace()))
+    };
+    let mut columns: Vec<Range<usize>> = Vec::new();
+    for at in (0..width).filter(|at| !is_blank(*at)) {
+        match columns.last_mut() {
+            Some(last) if last.end == at => last.end = at + 1,
+            _ => columns.push(at..at + 1),
+        }
+    }
+    // A column without a heading belongs to the column before.
+    let has_heading =
+        |column: &Range<usize>| column.clone().any(|at| head.get(at).is_some_and(|c| !c.is_whitespace()));
+    columns = columns.into_iter().fold(Vec::new(), |mut columns: Vec<Range<usize>>, column| {
+        match columns.last_mut() {
+            Some(last) if !has_heading(&column) => last.end = column.end,
+            _ => columns.push(column),
+        }
+        columns
+    });
+    let cell = |line: &[char], column: &Range<usize>| -> String {
+        let inside = line.get(column.start..column.end.min(line.len())).unwrap_or_default();
+        inside.iter().collect::<String>().trim().to_owned()
+    };
+    let names: Vec<String> = columns.iter().map(|column| cell(head, column)).collect();
+    let row = |line: &&Vec<char>| Row {
+        indent: line.iter().take_while(|c| !c.is_alphanumeric()).count(),
+        cells: names.iter().cloned().zip(columns.iter().map(|column| cell(line, column))).collect(),
+    };
+    rest.iter().map(row).collect()
+}
+
+/// A line that only separates.
+fn is_rule(line: &[char]) -> bool {
+    line.iter().all(|c| c.is_whitespace() || matches!(c, '-' | '='))
+}
+
+// Words and numbers as programs print them.
+
 /// The first number in a text; thousands may be grouped by commas, points, apostrophes or narrow blanks.
 fn first_number(text: &str) -> Option<u64> {
     let text = text.trim_start();
@@ -320,6 +375,8 @@ struct Mark {
     serial: Option<String>,
     /// Rounded by some programs.
     capacity_bytes: Option<u64>,
+    /// For a drive whose kind no other output has shown.
+    kind: DriveKind,
 }
 
 /// What tells a drive from others, beside its name and model.
@@ -331,16 +388,32 @@ struct KnownBy {
     outputs: Vec<&'static str>,
 }
 
+/// Where the facts that are read now come from.
+#[derive(Clone, Debug, Default)]
+struct Origin(String);
+
+impl Origin {
+    /// A fact from there; not queried if there is no value.
+    fn fact<T>(&self, value: Option<T>) -> Fact<T> {
+        value.map_or(Fact::NotQueried, |value| Fact::new(value, self.0.clone()))
+    }
+
+    /// Takes a value where none is known.
+    fn fill<T>(&self, own: &mut Fact<T>, value: Option<T>) {
+        smartmontools::fill(own, self.fact(value));
+    }
+}
+
 /// What was read so far.
-struct Reading<'a> {
-    roots: &'a Roots,
+#[derive(Default)]
+struct Reading {
+    roots: Roots,
     facts: Facts,
     /// What tells each drive from the others.
     known: Vec<KnownBy>,
     /// The program whose output is read now.
     program: &'static str,
-    /// Where the facts that are read now come from.
-    origin: String,
+    origin: Origin,
     sources: Vec<ReportedSource>,
     file_systems: Vec<FileSystem>,
     records: Vec<Record>,
@@ -350,28 +423,7 @@ struct Reading<'a> {
     ports: Vec<links::PciPort>,
 }
 
-impl<'a> Reading<'a> {
-    fn new(roots: &'a Roots) -> Self {
-        Self {
-            roots,
-            facts: Facts::default(),
-            known: Vec::new(),
-            program: "",
-            origin: String::new(),
-            sources: Vec::new(),
-            file_systems: Vec::new(),
-            records: Vec::new(),
-            is_linux: None,
-            timer_enabled: Fact::NotQueried,
-            ports: Vec::new(),
-        }
-    }
-
-    /// A fact whose origin is the output that is read now; not queried if there is no value.
-    fn fact<T>(&self, value: Option<T>) -> Fact<T> {
-        value.map_or(Fact::NotQueried, |value| Fact::new(value, self.origin.clone()))
-    }
-
+impl Reading {
     /// The drive that is meant; a new drive is added.
     fn drive(&mut self, mark: &Mark) -> &mut Drive {
         let at = self.position(mark).unwrap_or_else(|| {
@@ -379,10 +431,7 @@ impl<'a> Reading<'a> {
             self.known.push(KnownBy::default());
             self.known.len() - 1
         });
-        let serial = mark.serial.clone().map_or(Fact::NotQueried, |serial| {
-            super::identity::hashed_serial(self.roots, Fact::new(serial, self.origin.clone()))
-        });
-        let model = self.fact(mark.model.clone());
+        let serial = super::drive_answers::hashed_serial(&self.roots, self.origin.fact(mark.serial.clone()));
         let (drive, known) = (&mut self.facts.drives[at], &mut self.known[at]);
         known.serial = known.serial.take().or_else(|| mark.serial.clone());
         if !known.outputs.contains(&self.program) {
@@ -391,7 +440,10 @@ impl<'a> Reading<'a> {
         if drive.name.is_empty() {
             drive.name = mark.name.clone().unwrap_or_default();
         }
-        smartmontools::fill(&mut drive.identity.model, model);
+        if drive.kind == DriveKind::Other {
+            drive.kind = mark.kind;
+        }
+        self.origin.fill(&mut drive.identity.model, mark.model.clone());
         smartmontools::fill(&mut drive.identity.serial, serial);
         drive
     }
@@ -449,28 +501,20 @@ impl<'a> Reading<'a> {
 
     /// The layer of this name; a new layer is added.
     fn layer(&mut self, name: &str) -> &mut Layer {
-        let at = self.facts.stack.iter().position(|layer| layer.name == name).unwrap_or_else(|| {
-            self.facts.stack.push(Layer { name: name.to_owned(), ..Layer::default() });
-            self.facts.stack.len() - 1
-        });
-        &mut self.facts.stack[at]
+        let new = || Layer { name: name.to_owned(), ..Layer::default() };
+        find_or_add(&mut self.facts.stack, |layer| layer.name == name, new)
     }
 
     /// The file system that is mounted there; a new one is added.
     fn file_system(&mut self, point: &str) -> &mut FileSystem {
-        let at = self.file_systems.iter().position(|file_system| file_system.point == point).unwrap_or_else(
-            || {
-                self.file_systems.push(FileSystem { point: point.to_owned(), ..FileSystem::default() });
-                self.file_systems.len() - 1
-            },
-        );
-        &mut self.file_systems[at]
+        let new = || FileSystem { point: point.to_owned(), ..FileSystem::default() };
+        find_or_add(&mut self.file_systems, |file_system| file_system.point == point, new)
     }
 
     fn finish(mut self, unread: Vec<String>) -> Facts {
         log::assign(&mut self);
         links::assign(&mut self);
-        let databases = Databases::read(self.roots);
+        let databases = Databases::read(&self.roots);
         for (number, drive) in self.facts.drives.iter_mut().enumerate() {
             remove_placeholders(drive);
             complete_drive(&databases, drive);
@@ -480,9 +524,7 @@ impl<'a> Reading<'a> {
             }
             if drive.health.failing.is_not_queried() {
                 drive.health.failing = match drive.kind {
-                    DriveKind::Virtual => {
-                        Fact::unknown(facts_wording::VIRTUAL_MEDIUM, facts_wording::KIND_OF_DRIVE)
-                    }
+                    DriveKind::Virtual => Fact::unknown(wording::VIRTUAL_MEDIUM, wording::KIND_OF_DRIVE),
                     _ => Fact::unknown(wording::NO_HEALTH, "SMART"),
                 };
             }
@@ -561,6 +603,14 @@ impl<'a> Reading<'a> {
         }
         missing
     }
+}
+
+fn find_or_add<T>(list: &mut Vec<T>, is_it: impl Fn(&T) -> bool, new: impl FnOnce() -> T) -> &mut T {
+    let at = list.iter().position(is_it).unwrap_or_else(|| {
+        list.push(new());
+        list.len() - 1
+    });
+    &mut list[at]
 }
 
 /// Adds what follows from a drive's model, as on its own machine.

@@ -20,8 +20,8 @@ use tempfile::NamedTempFile;
 use crate::block::BlockDevice;
 use crate::clock::wall_date;
 use crate::identify::{StableId, usb_device};
-use crate::target_error::not_possible_io;
-use crate::wording::smartctl_device as wording;
+use crate::target_error::ErrorContext as _;
+use crate::wording::facts as wording;
 
 /// The owner's choice of a type for a drive.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -149,8 +149,10 @@ impl Memory {
     fn read(&self) -> Result<BTreeMap<String, Remembered>, String> {
         match input::read(&self.0, DEVICE_TYPES) {
             Err(error) if error.is_missing() => Ok(BTreeMap::new()),
-            Err(error) => Err(wording::unreadable(&self.0, error)),
-            Ok(text) => serde_json::from_slice(&text).map_err(|error| wording::unreadable(&self.0, error)),
+            Err(error) => Err(wording::types_unreadable(&self.0, error)),
+            Ok(text) => {
+                serde_json::from_slice(&text).map_err(|error| wording::types_unreadable(&self.0, error))
+            }
         }
     }
 
@@ -163,7 +165,7 @@ impl Memory {
                 file.as_file().sync_all()?;
                 Ok(file.persist(&self.0)?)
             });
-        written.map(drop).map_err(|error| not_possible_io("write", &self.0, error))
+        written.map(drop).context_at("write", &self.0)
     }
 }
 
@@ -198,7 +200,7 @@ fn remembered_in(memory: &Memory, key: &str, is_given: bool) -> Fact<String> {
         Ok(DeviceChoice::Type(device_type)) if is_given => Fact::new(device_type, wording::GIVEN_NOW),
         Ok(DeviceChoice::Type(device_type)) => Fact::new(device_type, wording::remembered_since(since)),
         Ok(DeviceChoice::Auto) => Fact::NotQueried,
-        Err(reason) => Fact::unknown(wording::unreadable(&memory.0, reason), origin),
+        Err(reason) => Fact::unknown(wording::types_unreadable(&memory.0, reason), origin),
     }
 }
 

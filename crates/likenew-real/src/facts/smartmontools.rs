@@ -8,14 +8,13 @@ use likenew_core::units::amount;
 use regex::Regex;
 use serde_json::Value;
 
-use super::drive_answers::{attribute_warning, nvme_warnings};
-use super::identity::hashed_serial;
+use super::drive_answers::{attribute_warning, hashed_serial, nvme_warnings, raw};
 use super::machine::{Question, Roots, Subject, fact};
 use super::{link, smartctl_device};
 use crate::block::BlockDevice;
 use crate::identify::{is_placeholder, plausible_c, usb_device};
-use crate::standards::{clean, counted};
-use crate::wording::{facts as wording, smartctl_device as device_wording};
+use crate::standards::clean;
+use crate::wording::facts as wording;
 
 // smartctl's answers, in its JSON (smartctl(8), `--json`, format 1.0), for drives that nothing else here can
 // query.
@@ -155,7 +154,7 @@ impl Smartctl {
         let model = self.text("/model_name").or_else(|| self.text("/scsi_model_name"));
         let size = self.number("/user_capacity/bytes").get().map(amount);
         let member = self.answer.clone().map(|_| {
-            let model = model.value().cloned().unwrap_or_else(|| device_wording::UNKNOWN_MODEL.to_owned());
+            let model = model.value().cloned().unwrap_or_else(|| wording::UNKNOWN_MODEL.to_owned());
             [Some(model), size].into_iter().flatten().collect::<Vec<_>>().join(", ")
         });
         let device_type = match &subject.smartctl_device {
@@ -171,21 +170,17 @@ impl Smartctl {
             return None;
         }
         if let Some(device_type) = subject.smartctl_device.value() {
-            return Some(device_wording::give_other_type(device_type));
+            return Some(wording::give_other_type(device_type));
         }
         let of_driver = RAID_DRIVERS.iter().find(|(name, _)| driver == Some(name));
         let of_message = || {
-            device_wording::NEEDS_TYPE
+            wording::NEEDS_TYPE
                 .iter()
                 .find(|(message, _)| self.reason().is_some_and(|reason| reason.contains(message)))
         };
         let (_, device_type) = of_driver.or_else(of_message)?;
         let disks = if *device_type == "megaraid,N" { disks_of_controller(subject) } else { Vec::new() };
-        Some(if disks.is_empty() {
-            device_wording::give_type(device_type)
-        } else {
-            device_wording::give_member(&disks)
-        })
+        Some(if disks.is_empty() { wording::give_type(device_type) } else { wording::give_member(&disks) })
     }
 
     /// Why there is no answer.
@@ -260,11 +255,20 @@ impl Smartctl {
     /// Adds facts that nothing else knows about a drive; `serial` is its serial number.
     pub(crate) fn complete(&self, drive: &mut Drive, serial: Fact<Serial>) {
         let (health, counts) = (self.health(), self.counts());
-        macro_rules! fill {
-            ($from:ident to $to:ident.$part:ident: $($name:ident),*) => { $(fill(&mut $to.$part.$name, $from.$name);)* };
+        macro_rules! fill_health {
+            ($($name:ident),*) => { $(fill(&mut drive.health.$name, health.$name);)* };
         }
-        fill!(health to drive.health: failing, warnings, read_only, temperature_c, temperature_warning_c, temperature_critical_c, used_percent, spare_percent, spare_threshold_percent, pending_sectors, attributes);
-        fill!(counts to drive.counts: media_errors, reallocated_sectors, uncorrectable_sectors, crc_errors, non_medium_errors, error_log_entries, self_tests_failed, power_on_hours, power_cycles, unsafe_shutdowns, controller_busy_s, warm_s, hot_s, lifetime_bytes_written, lifetime_bytes_read);
+        fill_health!(
+            failing,
+            warnings,
+            read_only,
+            temperature_c,
+            temperature_warning_c,
+            temperature_critical_c
+        );
+        fill_health!(used_percent, spare_percent, spare_threshold_percent, pending_sectors, attributes);
+        let known = counts.each().map(|(_, count)| count.clone());
+        drive.counts.each_mut().zip(known).for_each(|(own, count)| fill(own, count));
         if self.is_member {
             return;
         }
@@ -474,10 +478,7 @@ impl Smartctl {
 
     /// The low bits of an attribute's raw value.
     fn raw(&self, id: u8, bits: u32) -> Fact<u64> {
-        self.attributes().and_then(wording::NO_ATTRIBUTE, |attributes| {
-            let attribute = attributes.iter().find(|attribute| attribute.id == id)?;
-            counted(attribute.raw & ((1 << bits) - 1), bits)
-        })
+        raw(&self.attributes(), id, bits)
     }
 
     fn attributes(&self) -> Fact<Vec<Attribute>> {
@@ -569,12 +570,10 @@ impl Databases {
     pub(crate) fn of(&self, model: Option<&str>, firmware: Option<&str>) -> Database {
         let Some(model) = model else { return Database::default() };
         let Some((last, _)) = self.0.last() else {
-            let none = || wording::NO_DATABASE;
-            return Database {
-                family: Fact::unknown(none(), "drivedb.h").help(wording::INSTALL_SMARTMONTOOLS),
-                warning: Fact::unknown(none(), "drivedb.h").help(wording::INSTALL_SMARTMONTOOLS),
-                shingled: Fact::unknown(none(), "drivedb.h").help(wording::INSTALL_SMARTMONTOOLS),
-            };
+            fn none<T>() -> Fact<T> {
+                Fact::unknown(wording::NO_DATABASE, "drivedb.h").help(wording::INSTALL_SMARTMONTOOLS)
+            }
+            return Database { family: none(), warning: none(), shingled: none() };
         };
         let is_it = |entry: &&Entry| entry.is_of(model, firmware.unwrap_or(""));
         let known = self.0.iter().find_map(|(place, entries)| Some((*place, entries.iter().find(is_it)?)));

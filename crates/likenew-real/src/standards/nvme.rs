@@ -2,6 +2,8 @@
 //! Base Specification 2.0, figures 275 and 207; NVM Command Set Specification 1.0, figure 97), and Amazon's
 //! log of its volumes.
 
+use likenew_core::facts::{Counts, Fact};
+
 use super::{Sanitize, little, little_16};
 
 /// Bytes of an answer to Identify Controller or Identify Namespace.
@@ -167,41 +169,48 @@ pub(crate) struct LogField(usize, usize, u64);
 const DATA_UNIT_BYTES: u64 = 512_000;
 const SECONDS_PER_MINUTE: u64 = 60;
 
-/// Fields of the SMART / Health Information log (page 02h; Base Specification 2.0, figure 207).
+/// Fields of the SMART / Health Information log (page 02h; Base Specification 2.0, figure 207), and of Amazon's log below.
 impl LogField {
     /// Critical Warning, bit by bit.
     pub(crate) const WARNING_FLAGS: Self = Self(0, 1, 1);
     pub(crate) const SPARE_PERCENT: Self = Self(3, 1, 1);
     pub(crate) const SPARE_THRESHOLD_PERCENT: Self = Self(4, 1, 1);
     pub(crate) const USED_PERCENT: Self = Self(5, 1, 1);
-    pub(crate) const BYTES_READ: Self = Self(32, 16, DATA_UNIT_BYTES);
-    pub(crate) const BYTES_WRITTEN: Self = Self(48, 16, DATA_UNIT_BYTES);
-    pub(crate) const CONTROLLER_BUSY_S: Self = Self(96, 16, SECONDS_PER_MINUTE);
-    pub(crate) const POWER_CYCLES: Self = Self(112, 16, 1);
-    pub(crate) const POWER_ON_HOURS: Self = Self(128, 16, 1);
-    pub(crate) const UNSAFE_SHUTDOWNS: Self = Self(144, 16, 1);
-    pub(crate) const MEDIA_ERRORS: Self = Self(160, 16, 1);
-    pub(crate) const ERROR_LOG_ENTRIES: Self = Self(176, 16, 1);
-    /// Time above the warning temperature.
-    pub(crate) const WARM_S: Self = Self(192, 4, SECONDS_PER_MINUTE);
-    /// Time above the critical temperature.
-    pub(crate) const HOT_S: Self = Self(196, 4, SECONDS_PER_MINUTE);
-    /// Transitions into thermal management, light and heavy, and the time there.
-    pub(crate) const THROTTLED_LIGHT_TIMES: Self = Self(216, 4, 1);
-    pub(crate) const THROTTLED_HEAVY_TIMES: Self = Self(220, 4, 1);
-    pub(crate) const THROTTLED_LIGHT_S: Self = Self(224, 4, 1);
-    pub(crate) const THROTTLED_HEAVY_S: Self = Self(228, 4, 1);
-}
-
-/// Fields of Amazon's log of a volume's performance (page D0h; nvme-cli, `plugins/amzn`; Amazon EBS user guide, "Amazon
-/// EBS detailed performance statistics"): the time above the limits of the volume and of the instance, in µs.
-impl LogField {
-    pub(crate) const VOLUME_IOPS_EXCEEDED_US: Self = Self(56, 8, 1);
-    pub(crate) const VOLUME_THROUGHPUT_EXCEEDED_US: Self = Self(64, 8, 1);
-    pub(crate) const INSTANCE_IOPS_EXCEEDED_US: Self = Self(72, 8, 1);
-    pub(crate) const INSTANCE_THROUGHPUT_EXCEEDED_US: Self = Self(80, 8, 1);
+    /// I/Os that wait in an Amazon volume.
     pub(crate) const QUEUE_LENGTH: Self = Self(88, 8, 1);
 }
+
+/// A counter, and the field of a log that has it.
+pub(crate) type CountField = (fn(&mut Counts) -> &mut Fact<u64>, LogField);
+
+/// Counters of the SMART / Health Information log.
+pub(crate) const SMART_COUNTS: [CountField; 14] = [
+    (|counts| &mut counts.lifetime_bytes_read, LogField(32, 16, DATA_UNIT_BYTES)),
+    (|counts| &mut counts.lifetime_bytes_written, LogField(48, 16, DATA_UNIT_BYTES)),
+    (|counts| &mut counts.controller_busy_s, LogField(96, 16, SECONDS_PER_MINUTE)),
+    (|counts| &mut counts.power_cycles, LogField(112, 16, 1)),
+    (|counts| &mut counts.power_on_hours, LogField(128, 16, 1)),
+    (|counts| &mut counts.unsafe_shutdowns, LogField(144, 16, 1)),
+    (|counts| &mut counts.media_errors, LogField(160, 16, 1)),
+    (|counts| &mut counts.error_log_entries, LogField(176, 16, 1)),
+    // Time above the warning temperature, and above the critical one.
+    (|counts| &mut counts.warm_s, LogField(192, 4, SECONDS_PER_MINUTE)),
+    (|counts| &mut counts.hot_s, LogField(196, 4, SECONDS_PER_MINUTE)),
+    // Transitions into thermal management, light and heavy, and the time there.
+    (|counts| &mut counts.throttled_light_times, LogField(216, 4, 1)),
+    (|counts| &mut counts.throttled_heavy_times, LogField(220, 4, 1)),
+    (|counts| &mut counts.throttled_light_s, LogField(224, 4, 1)),
+    (|counts| &mut counts.throttled_heavy_s, LogField(228, 4, 1)),
+];
+
+/// Counters of Amazon's log of a volume's performance (page D0h; nvme-cli, `plugins/amzn`; Amazon EBS user guide, "Amazon
+/// EBS detailed performance statistics"): the time above the limits of the volume and of the instance, in µs.
+pub(crate) const AMAZON_COUNTS: [CountField; 4] = [
+    (|counts| &mut counts.volume_iops_exceeded_us, LogField(56, 8, 1)),
+    (|counts| &mut counts.volume_throughput_exceeded_us, LogField(64, 8, 1)),
+    (|counts| &mut counts.instance_iops_exceeded_us, LogField(72, 8, 1)),
+    (|counts| &mut counts.instance_throughput_exceeded_us, LogField(80, 8, 1)),
+];
 
 impl LogField {
     /// The field's value; `None` if the answer is too short.
@@ -351,9 +360,7 @@ mod tests {
         assert_eq!((temperature_c(&answer), read(LogField::USED_PERCENT)), (Some(Some(27.0)), Some(4)));
         assert_eq!(read(LogField::SPARE_PERCENT), Some(90));
         assert_eq!(read(LogField::SPARE_THRESHOLD_PERCENT), Some(10));
-        let missing =
-            [LogField::BYTES_READ, LogField::THROTTLED_LIGHT_TIMES, LogField::THROTTLED_HEAVY_TIMES];
-        assert_eq!(missing.map(read), [None; 3]);
+        assert!(SMART_COUNTS.iter().all(|(_, field)| read(*field).is_none()));
         assert_eq!(temperature_c(&[0; 3]), Some(None), "zero kelvin is no measurement");
     }
 }

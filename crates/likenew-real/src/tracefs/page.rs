@@ -115,16 +115,14 @@ impl<'a> Records<'a> {
                 self.take(WORD, length.max(WORD))?;
                 self.at = self.at.wrapping_add(delta);
             }
-            TIME_EXTEND => {
-                let high = u64::from(self.word(1)?);
+            TIME_EXTEND | TIME_STAMP => {
+                let time = (u64::from(self.word(1)?) << DELTA_BITS) + delta;
                 self.take(2 * WORD, 0)?;
-                self.at = self.at.wrapping_add((high << DELTA_BITS) + delta);
-            }
-            TIME_STAMP => {
-                let high = u64::from(self.word(1)?);
-                self.take(2 * WORD, 0)?;
-                let above = self.at >> STAMP_BITS << STAMP_BITS;
-                self.at = above | (((high << DELTA_BITS) + delta) & ((1 << STAMP_BITS) - 1));
+                self.at = if kind == TIME_EXTEND {
+                    self.at.wrapping_add(time)
+                } else {
+                    self.at >> STAMP_BITS << STAMP_BITS | time & ((1 << STAMP_BITS) - 1)
+                };
             }
             kind => {
                 let bytes = match kind {

@@ -79,6 +79,7 @@ struct Waiting {
 }
 
 /// Pairs starts with ends, and gives out I/Os in the order in which they left.
+#[derive(Default)]
 pub(crate) struct Pairing {
     waiting: VecDeque<Waiting>,
     /// The number of the first I/O that waits.
@@ -97,16 +98,7 @@ pub(crate) struct Pairing {
 impl Pairing {
     /// For drives that begin at these sectors of their disks; I/Os of `own_threads` are left out.
     pub(crate) fn new(origins: Vec<u64>, own_threads: Vec<u32>) -> Self {
-        Self {
-            waiting: VecDeque::new(),
-            first: 0,
-            chains: HashMap::new(),
-            submitters: HashMap::new(),
-            times: vec![None; origins.len()],
-            origins,
-            own_threads,
-            counts: PairCounts::default(),
-        }
+        Self { times: vec![None; origins.len()], origins, own_threads, ..Self::default() }
     }
 
     pub(crate) fn counts(&self) -> PairCounts {

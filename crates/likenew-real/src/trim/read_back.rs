@@ -14,8 +14,7 @@ use rustix::fs::{FallocateFlags, FileType, Mode, OFlags, fallocate, fstat, fsync
 use rustix::io::Errno;
 
 use super::extents::{Flush, extents, is_free, places};
-use super::layers::allocated_bytes;
-use super::{MountedDevice, Sender, wait_for};
+use super::{MountedDevice, Sender, allocated_bytes, wait_for};
 use crate::block::DeviceNumber;
 use crate::buffers::Buffers;
 use crate::clock::Monotonic;

@@ -51,6 +51,8 @@ likenew_core::sentences! {
     pub(crate) fn ask_format(path: impl Display) = "ask {path} for its format";
     pub(crate) fn format(path: impl Display) = "format {path}";
     pub(crate) fn look_at(path: impl Display) = "examine {path}";
+    /// `action` is one of the phrases below.
+    pub(crate) fn with_path(action: &str, path: impl Display) = "{action} {path}";
 }
 
 // Verb phrases of `not_possible`, which puts "could not" before them and a path behind them.
@@ -71,10 +73,6 @@ pub(crate) const WRITE_TO: &str = "write to";
 pub(crate) const SEARCH: &str = "search";
 pub(crate) const READ_MARKER_IN: &str = "read the marker in";
 pub(crate) const USE_FILE_IN: &str = "use a file in";
-
-pub(crate) fn with_path(action: &str, path: impl Display) -> String {
-    format!("{action} {path}")
-}
 
 // ## Whole sentences of `not_possible`
 

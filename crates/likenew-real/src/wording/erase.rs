@@ -72,7 +72,6 @@ pub(crate) fn format_status(code: u16, meaning: &str) -> String {
 pub(crate) const FILES: &str = "the files in the folder";
 pub(crate) const TOO_MANY_FILES: &str = "it holds more files than are looked at for this";
 pub(crate) const PARTITION_TABLE: &str = "the partition table";
-pub(crate) const DRIVE_NOT_REPORTED: &str = "the system does not report its drive";
 
 likenew_core::sentences! {
     pub(crate) fn not_known_enough(reason: &str, help: &str) =
@@ -123,19 +122,12 @@ pub(crate) const PASSWORD_SET: &str = "a password is set on it already";
 pub(crate) const REMOVE_PASSWORD: &str = "remove it with that password first (hdparm --security-disable)";
 pub(crate) const UNLOCKED: &str = "it is neither locked nor frozen";
 
-pub(crate) fn temperature_unknown(reason: Option<&str>) -> String {
-    not_known("its temperature is unknown", reason)
-}
+pub(crate) const TEMPERATURE_UNKNOWN: &str = "its temperature is unknown";
+pub(crate) const HEALTH_UNKNOWN: &str = "its health is unknown";
+pub(crate) const MODEL_UNKNOWN: &str = "its model is unknown";
 
-pub(crate) fn health_unknown(reason: Option<&str>) -> String {
-    not_known("its health is unknown", reason)
-}
-
-pub(crate) fn model_unknown(reason: Option<&str>) -> String {
-    not_known("its model is unknown", reason)
-}
-
-fn not_known(sentence: &str, reason: Option<&str>) -> String {
+/// `sentence` is one of the three above.
+pub(crate) fn unknown(sentence: &str, reason: Option<&str>) -> String {
     reason.map_or_else(|| sentence.to_owned(), |reason| format!("{sentence}: {reason}"))
 }
 

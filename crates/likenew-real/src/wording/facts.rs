@@ -1,9 +1,10 @@
 //! Sentences about facts of a drive: why one is unknown, where a known fact comes from, and what would help.
 
-use likenew_core::target_error::system_reason;
 use std::fmt::Display;
 use std::io;
+use std::path::Path;
 
+use likenew_core::target_error::system_reason;
 use rustix::io::Errno;
 
 // ## Clauses: why a fact is unknown
@@ -42,8 +43,6 @@ pub(crate) const NO_ANSWER: &str = "there was no answer";
 pub(crate) const UNEXPECTED_PAGE: &str = "the page has an unexpected format";
 pub(crate) const SHORT_ANSWER: &str = "the answer is too short";
 pub(crate) const NOT_IN_UDEV: &str = "udev does not report it";
-pub(crate) const DEVICE_NOT_LISTED: &str = "the device is not listed in /sys";
-pub(crate) const FILE_SYSTEM_NOT_LISTED: &str = "the file system is not listed in /proc";
 pub(crate) const NO_ATTRIBUTE: &str = "the drive has no such attribute";
 pub(crate) const NO_STATISTIC: &str = "the drive keeps no such statistic";
 pub(crate) const NO_ATTRIBUTES: &str = "it lists no attributes";
@@ -149,8 +148,13 @@ pub(crate) const RUN_AS_ROOT: &str = "run it as root";
 pub(crate) const ZFS_COMPRESSION: &str = "zfs get compression";
 pub(crate) const WAKE_IT: &str = "read something from it and ask again";
 
-pub(crate) fn count_io(device: &str) -> String {
-    format!("echo 1 > /sys/block/{device}/queue/iostats")
+likenew_core::sentences! {
+    pub(crate) fn count_io(device: &str) = "echo 1 > /sys/block/{device}/queue/iostats";
+    pub(crate) fn give_type(types: &str) = "give --smartctl-device {types}";
+    pub(crate) fn give_member(types: &[String]) =
+        "give --smartctl-device with one of its disks: {}", types.join(", ");
+    pub(crate) fn give_other_type(device_type: &str) =
+        "give another --smartctl-device than {device_type}, or auto to forget it";
 }
 
 // ## Where a fact is from
@@ -186,3 +190,83 @@ pub(crate) const THE_DRIVE: &str = "the drive";
 pub(crate) const THE_CONTROLLER: &str = "the controller";
 pub(crate) const THE_PORT_ABOVE: &str = "the port above";
 pub(crate) const A_BRIDGE_ABOVE: &str = "a bridge above";
+
+// ## Facts that were read from the outputs of programs
+
+/// The name of a drive whose name and model are unknown.
+pub(crate) fn drive_number(number: usize) -> String {
+    format!("drive {number}")
+}
+
+pub(crate) const NO_HEALTH: &str = "no output of smartctl or nvme about it is there";
+
+// ## What an output that is missing would show
+
+pub(crate) const SHOWS_HEALTH: &str = "health, wear and errors";
+pub(crate) const SHOWS_TRIM: &str = "whether TRIM reaches the drive";
+pub(crate) const SHOWS_LINK: &str = "the speed of its link";
+pub(crate) const SHOWS_FILE_SYSTEM: &str = "the file system, how full it is, and its options";
+pub(crate) const SHOWS_LOG: &str = "resets, timeouts and errors of the link";
+
+// ## The types of smartctl's option `-d`
+
+pub(crate) const GIVEN_NOW: &str = "given now";
+
+likenew_core::sentences! {
+    pub(crate) fn remembered_since(date: &str) = "remembered since {}", date.get(..10).unwrap_or(date);
+    pub(crate) fn unknown_type(single: &[&str], member: &[&str]) =
+        "give auto, {} or {}", single.join(", "), member.join(", ");
+    pub(crate) fn writes(device_type: &str) =
+        "for it smartctl writes to a sector of the volume, so Likenew does not use it; run `smartctl -x -j \
+         -d {device_type}` yourself and give what it prints with --from";
+    pub(crate) fn types_unreadable(path: &Path, reason: impl Display) =
+        "{} cannot be read: {reason}; correct or remove it", path.display();
+}
+
+/// For a `form` such as `areca,N/E`, with the bounds of each of its numbers.
+pub(crate) fn out_of_bounds(form: &str, bounds: &[(u32, u32)]) -> String {
+    let letters = form.split([',', '/']).filter(|part| part.bytes().all(|byte| byte.is_ascii_uppercase()));
+    let each = letters.zip(bounds).map(|(letter, (least, most))| format!("{letter} is {least} to {most}"));
+    format!("in {form}, {}", each.collect::<Vec<_>>().join(" and "))
+}
+
+pub(crate) const NO_STATE_FOLDER: &str = "neither XDG_STATE_HOME nor HOME is set to an absolute path, so --smartctl-device cannot be remembered; set one";
+
+pub(crate) fn not_one_drive(path: &Path, names: &[String]) -> String {
+    let path = path.display();
+    match names {
+        [] => format!(
+            "--smartctl-device: there is no drive below {path} that smartctl could read; leave it out"
+        ),
+        [first, ..] => format!(
+            "--smartctl-device is for one drive, and {path} is on {}; run it for each, such as likenew facts /dev/{first}",
+            names.join(", ")
+        ),
+    }
+}
+
+pub(crate) const DEVICE_TYPE_NEEDS_ROOT: &str =
+    "--smartctl-device needs root, as smartctl does: run it as root";
+
+/// `disks` are types for the disks that the controller lists.
+pub(crate) fn type_not_reaching(name: &str, device_type: &str, reason: &str, disks: &[String]) -> String {
+    let listed = if disks.is_empty() {
+        "correct it or leave it out".to_owned()
+    } else {
+        format!("its controller lists {}", disks.join(", "))
+    };
+    format!(
+        "--smartctl-device {device_type} does not reach {name}: {reason}; nothing is remembered; {listed}"
+    )
+}
+
+pub(crate) const UNKNOWN_MODEL: &str = "of unknown model";
+
+/// What smartctl says when it has to be told a type (smartctl.cpp, os_linux.cpp and scsiata.cpp of 7.3), and which fit.
+pub(crate) const NEEDS_TYPE: [(&str, &str); 5] = [
+    ("'-d megaraid,N'", "megaraid,N"),
+    ("'-d 3ware,N'", "3ware,N"),
+    ("'-d usbjmicron,[01]'", "usbjmicron,0 or usbjmicron,1"),
+    ("USB bridge", "sat or, for an NVMe drive, sntasmedia, sntjmicron or sntrealtek"),
+    ("Unable to detect device type", "TYPE, as smartctl(8) lists them under -d"),
+];

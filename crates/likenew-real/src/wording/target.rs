@@ -83,8 +83,11 @@ pub(crate) const OLD_KERNEL: &str = "io_uring needs Linux 5.11 or later";
 
 // ## Caveats of a target
 
-pub(crate) fn mounted_at(path: impl Display, point: &str) -> String {
-    format!("{path} is mounted at {point}: others may use it meanwhile")
+likenew_core::sentences! {
+    pub(crate) fn mounted_at(path: impl Display, point: &str) =
+        "{path} is mounted at {point}: others may use it meanwhile";
+    pub(crate) fn built_on(device: &str, below: &str) =
+        "{device} is built on {below}: both are measured together";
 }
 
 pub(crate) const PAGE_CACHE: &str = "the file system refuses direct I/O, so everything went through the \
@@ -113,10 +116,6 @@ pub(crate) const VIRTUAL_DISK: &str = "this is a virtual disk: the host's cache 
 pub(crate) const LOOP_DEVICE: &str =
     "this device is a file on another drive: that drive's file system is measured too";
 pub(crate) const NETWORK_DEVICE: &str = "this device is reached over a network, which is measured too";
-
-pub(crate) fn built_on(device: &str, below: &str) -> String {
-    format!("{device} is built on {below}: both are measured together")
-}
 
 // Refusals of folder targets: space, leftovers of other runs, the marker.
 
@@ -177,8 +176,8 @@ likenew_core::sentences! {
          offers to do so.\n\n{process_label}{process}\nstarted: {date}\n";
 }
 
+pub(crate) const DEVICE_NOT_LISTED: &str = "the device is not listed in /sys";
 pub(crate) const FILE_SYSTEM_NOT_LISTED: &str = "the file system is not listed in /proc";
-
 pub(crate) const NOT_FOR_FOLDERS: &str = "a folder does not support this";
 
 /// The first line of every marker: what tells our directory from another of the same name.

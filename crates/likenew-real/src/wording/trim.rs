@@ -46,11 +46,8 @@ pub(crate) const MEMORY: &str = "this is memory, with no flash below it: give a 
 pub(crate) const REMOTE: &str = "this folder is on another machine: run likenew trim there";
 pub(crate) const FUSE: &str = "this is a FUSE file system, and only its program knows its blocks: give a \
     folder of the file system below it";
-pub(crate) const DEVICE_NOT_LISTED: &str = "the device is not listed in /sys";
-pub(crate) const FILE_SYSTEM_NOT_LISTED: &str = "the file system is not listed in /proc";
 pub(crate) const NO_DEVICE_BELOW: &str = "no device is known below this file system";
 pub(crate) const DEVICE_ADDRESSES: &str = "a device needs no map: its addresses are its own";
-pub(crate) const OLD_FILES_ONLY_IN_FOLDERS: &str = "old files are searched for in folders only";
 pub(crate) const READ_ONLY: &str = "it is opened read-only: give a folder on it";
 pub(crate) const READ_ONLY_FOR_TRIM: &str =
     "it is opened read-only, and TRIM would change its contents: give a folder on it";
@@ -95,13 +92,11 @@ likenew_core::sentences! {
     pub(crate) fn namespace_utilization(device: &str) = "the namespace utilization (NUSE) of {device}";
     pub(crate) fn scsi_claims(unmaps: bool, reads_as: u8) =
         "SCSI page B2h: LBPU {}, LBPRZ {reads_as}", u8::from(unmaps);
+    pub(crate) fn ata_claims(trims: bool, reads_same: bool, reads_zeros: bool) =
+        "ATA IDENTIFY DEVICE: TRIM {}, DRAT {}, RZAT {}",
+        u8::from(trims), u8::from(reads_same), u8::from(reads_zeros);
     pub(crate) fn nvme_claims(trims: bool, deallocated: u8) =
         "NVMe Identify: Dataset Management {}, DLFEAT {deallocated:#04x}", u8::from(trims);
-}
-
-pub(crate) fn ata_claims(trims: bool, reads_same: bool, reads_zeros: bool) -> String {
-    let [trim, same, zeros] = [trims, reads_same, reads_zeros].map(u8::from);
-    format!("ATA IDENTIFY DEVICE: TRIM {trim}, DRAT {same}, RZAT {zeros}")
 }
 
 // ## Clauses: what would let TRIM pass a layer

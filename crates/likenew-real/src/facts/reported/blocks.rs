@@ -1,11 +1,9 @@
 //! Block devices: lsblk, `hdparm -I`, `iostat -x`.
 
-use likenew_core::facts::{DriveKind, Fact, Layer, LayerKind};
+use likenew_core::facts::{DriveKind, Layer, LayerKind};
 use serde_json::Value;
 
-use super::table::rows;
-use super::{Mark, Reading, Section, bytes_of, device_path, first_number, table_lines};
-use crate::facts::smartmontools::fill;
+use super::{Mark, Reading, Row, Section, bytes_of, device_path, first_number, rows, table_lines};
 
 /// Whether a line has the headings of lsblk, whatever columns were chosen.
 pub(super) fn is_lsblk_head(line: &str) -> bool {
@@ -15,19 +13,16 @@ pub(super) fn is_lsblk_head(line: &str) -> bool {
     matches!(words.first(), Some(&"NAME" | &"KNAME")) && words.iter().any(|word| OTHERS.contains(word))
 }
 
-/// A device of lsblk, by the names of its columns.
-struct Device<'a> {
+/// A device of lsblk.
+struct Device {
     name: String,
     parent: Option<String>,
-    column: Column<'a>,
+    row: Row,
 }
 
-/// A device's value in the column with this name.
-type Column<'a> = Box<dyn Fn(&str) -> Option<String> + 'a>;
-
-impl Device<'_> {
+impl Device {
     fn text(&self, column: &str) -> Option<String> {
-        (self.column)(column).map(|text| text.trim().to_owned()).filter(|text| !text.is_empty())
+        self.row.get(&[column]).map(str::to_owned)
     }
 
     fn bytes(&self, column: &str) -> Option<u64> {
@@ -44,21 +39,22 @@ impl Device<'_> {
 }
 
 /// Reads a device and what is built on it.
-fn read_tree(value: &Value, parent: Option<&str>, depth: usize, into: &mut Reading<'_>) -> bool {
+fn read_tree(value: &Value, parent: Option<&str>, depth: usize, into: &mut Reading) -> bool {
     /// Most layers above each other. Chosen: more than anybody builds.
     const DEPTH_MAX: usize = 32;
     let name = value.get("name").or_else(|| value.get("kname")).and_then(Value::as_str);
     let Some(name) = name.filter(|_| depth < DEPTH_MAX) else { return false };
-    let column = |column: &str| match value.get(column.to_ascii_lowercase())? {
-        Value::String(text) => Some(text.clone()),
+    let cell = |value: &Value| match value {
+        Value::String(text) => Some(text.trim().to_owned()),
         Value::Number(number) => Some(number.to_string()),
         Value::Bool(flag) => Some(flag.to_string()),
-        Value::Array(items) => items.iter().find_map(|item| item.as_str().map(str::to_owned)),
+        Value::Array(items) => items.iter().find_map(|item| Some(item.as_str()?.trim().to_owned())),
         _ => None,
     };
-    let device =
-        Device { name: name.to_owned(), parent: parent.map(str::to_owned), column: Box::new(column) };
-    read_device(&device, into);
+    let cells = value.as_object().into_iter().flatten();
+    let cells = cells.filter_map(|(column, value)| Some((column.clone(), cell(value)?))).collect();
+    let row = Row { indent: 0, cells };
+    read_device(&Device { name: name.to_owned(), parent: parent.map(str::to_owned), row }, into);
     for child in value.get("children").and_then(Value::as_array).into_iter().flatten() {
         read_tree(child, Some(name), depth + 1, into);
     }
@@ -66,7 +62,7 @@ fn read_tree(value: &Value, parent: Option<&str>, depth: usize, into: &mut Readi
 }
 
 /// Reads `lsblk -J` with any columns, or lsblk's table, whose branches show what is built on what.
-pub(super) fn read_lsblk(section: &Section<'_>, into: &mut Reading<'_>) -> bool {
+pub(super) fn read_lsblk(section: &Section<'_>, into: &mut Reading) -> bool {
     if let Some(json) = &section.json {
         let devices = json.get("blockdevices").and_then(Value::as_array);
         return devices.into_iter().flatten().filter(|device| read_tree(device, None, 0, into)).count() > 0;
@@ -82,14 +78,13 @@ pub(super) fn read_lsblk(section: &Section<'_>, into: &mut Reading<'_>) -> bool 
         above.retain(|(indent, _)| *indent < row.indent);
         let parent = above.last().map(|(_, name)| name.clone());
         above.push((row.indent, name.clone()));
-        let column = |column: &str| row.get(&[column]).map(str::to_owned);
-        read_device(&Device { name, parent, column: Box::new(column) }, into);
+        read_device(&Device { name, parent, row }, into);
         has_devices = true;
     }
     has_devices
 }
 
-fn layer_kind(device: &Device<'_>) -> Option<LayerKind> {
+fn layer_kind(device: &Device) -> Option<LayerKind> {
     let is_usb = device.text("tran").is_some_and(|tran| tran == "usb");
     Some(match device.text("type")?.as_str() {
         "disk" if is_usb => LayerKind::UsbDisk,
@@ -104,7 +99,7 @@ fn layer_kind(device: &Device<'_>) -> Option<LayerKind> {
     })
 }
 
-fn read_device(device: &Device<'_>, into: &mut Reading<'_>) {
+fn read_device(device: &Device, into: &mut Reading) {
     let name = &device.name;
     // Memory and files that serve as devices are no drives. Without a type, the top of the tree counts as a disk.
     let is_drive = !["loop", "zram", "ram", "sr", "fd"].iter().any(|word| name.starts_with(word));
@@ -119,9 +114,9 @@ fn read_device(device: &Device<'_>, into: &mut Reading<'_>) {
     put_file_system(device, into);
 }
 
-fn put_layer(device: &Device<'_>, kind: LayerKind, into: &mut Reading<'_>) {
-    let bytes = |column: &str| into.fact(device.bytes(column));
-    let text = |column: &str| into.fact(device.text(column));
+fn put_layer(device: &Device, kind: LayerKind, into: &mut Reading) {
+    let from = into.origin.clone();
+    let bytes = |column: &str| from.fact(device.bytes(column));
     let discard = bytes("disc-max");
     let new = Layer {
         capacity_bytes: bytes("size"),
@@ -131,13 +126,13 @@ fn put_layer(device: &Device<'_>, kind: LayerKind, into: &mut Reading<'_>) {
         discard_granularity_bytes: bytes("disc-gran"),
         takes_trim: discard.clone().map(|bytes| bytes > 0),
         discard_bytes_max: discard,
-        start_bytes: into.fact(device.bytes("start").and_then(|sectors| sectors.checked_mul(512))),
-        scheduler: text("sched"),
-        queue_requests_max: into.fact(device.text("rq-size").and_then(|text| text.parse().ok())),
-        read_ahead_bytes: into
+        start_bytes: from.fact(device.bytes("start").and_then(|sectors| sectors.checked_mul(512))),
+        scheduler: from.fact(device.text("sched")),
+        queue_requests_max: from.fact(device.text("rq-size").and_then(|text| text.parse().ok())),
+        read_ahead_bytes: from
             .fact(device.text("ra").and_then(|kib| kib.parse::<u64>().ok()?.checked_mul(1024))),
-        rotates: into.fact(device.flag("rota")),
-        level: into.fact(device.text("type").filter(|_| kind == LayerKind::Array)),
+        rotates: from.fact(device.flag("rota")),
+        level: from.fact(device.text("type").filter(|_| kind == LayerKind::Array)),
         ..Layer::default()
     };
     let parent = device.parent.clone();
@@ -151,23 +146,9 @@ fn put_layer(device: &Device<'_>, kind: LayerKind, into: &mut Reading<'_>) {
     layer.on.extend(parent.filter(|parent| !layer.on.contains(parent)));
 }
 
-fn put_drive(device: &Device<'_>, into: &mut Reading<'_>) {
-    let mark = Mark {
-        name: Some(device.name.clone()),
-        model: device.text("model"),
-        serial: device.text("serial"),
-        capacity_bytes: device.bytes("size").filter(|bytes| *bytes > 0),
-    };
-    // lsblk rounds unless it prints bytes; other outputs are exact.
-    let capacity = into.fact(mark.capacity_bytes);
-    let firmware = into.fact(device.text("rev"));
-    // Behind USB the kernel takes every disk for a rotating one.
-    let is_usb = device.text("tran").is_some_and(|tran| tran == "usb");
-    let flash = into.fact(device.flag("rota").filter(|rotates| !rotates && !is_usb).map(|_| 0));
-    let bus = into.fact(
-        device.text("tran").map(|tran| if tran == "nvme" { "PCIe".to_owned() } else { tran.to_uppercase() }),
-    );
-    let kind = match device.text("tran").as_deref() {
+fn put_drive(device: &Device, into: &mut Reading) {
+    let tran = device.text("tran");
+    let kind = match tran.as_deref() {
         Some("usb") => DriveKind::Usb,
         Some("nvme") => DriveKind::Nvme,
         Some("sata" | "ata") => DriveKind::Sata,
@@ -178,32 +159,37 @@ fn put_drive(device: &Device<'_>, into: &mut Reading<'_>) {
         _ if device.name.starts_with("vd") => DriveKind::Virtual,
         _ => DriveKind::Other,
     };
+    let mark = Mark {
+        name: Some(device.name.clone()),
+        model: device.text("model"),
+        serial: device.text("serial"),
+        capacity_bytes: device.bytes("size").filter(|bytes| *bytes > 0),
+        kind,
+    };
+    // Behind USB the kernel takes every disk for a rotating one.
+    let is_flash = device.flag("rota") == Some(false) && tran.as_deref() != Some("usb");
+    let from = into.origin.clone();
     let drive = into.drive(&mark);
-    if drive.kind == DriveKind::Other {
-        drive.kind = kind;
-    }
-    fill(&mut drive.identity.capacity_bytes, capacity);
-    fill(&mut drive.identity.firmware, firmware);
-    fill(&mut drive.identity.rotation_rpm, flash);
-    fill(&mut drive.link.bus, bus);
+    // lsblk rounds unless it prints bytes; other outputs are exact.
+    from.fill(&mut drive.identity.capacity_bytes, mark.capacity_bytes);
+    from.fill(&mut drive.identity.firmware, device.text("rev"));
+    from.fill(&mut drive.identity.rotation_rpm, is_flash.then_some(0));
+    let bus = tran.map(|tran| if tran == "nvme" { "PCIe".to_owned() } else { tran.to_uppercase() });
+    from.fill(&mut drive.link.bus, bus);
 }
 
-fn put_file_system(device: &Device<'_>, into: &mut Reading<'_>) {
+fn put_file_system(device: &Device, into: &mut Reading) {
     let point = ["mountpoint", "mountpoints"].iter().find_map(|column| device.text(column));
     let Some(point) = point.filter(|point| point.starts_with('/')) else { return };
-    let kind = into.fact(device.text("fstype"));
-    let source = into.fact(Some(format!("/dev/{}", device.name)));
-    let (used, free) = (into.fact(device.bytes("fsused")), into.fact(device.bytes("fsavail")));
-    let total = into.fact(device.bytes("fssize"));
-    let percent = device.text("fsuse%").and_then(|text| text.trim_end_matches('%').parse::<f64>().ok());
-    let percent = into.fact(percent);
+    let percent = device.text("fsuse%").and_then(|text| text.trim_end_matches('%').parse().ok());
+    let from = into.origin.clone();
     let file_system = into.file_system(&point);
-    fill(&mut file_system.kind, kind);
-    fill(&mut file_system.source, source);
-    fill(&mut file_system.used_bytes, used);
-    fill(&mut file_system.free_bytes, free);
-    fill(&mut file_system.total_bytes, total);
-    fill(&mut file_system.used_percent, percent);
+    from.fill(&mut file_system.kind, device.text("fstype"));
+    from.fill(&mut file_system.source, Some(format!("/dev/{}", device.name)));
+    from.fill(&mut file_system.used_bytes, device.bytes("fsused"));
+    from.fill(&mut file_system.free_bytes, device.bytes("fsavail"));
+    from.fill(&mut file_system.total_bytes, device.bytes("fssize"));
+    from.fill(&mut file_system.used_percent, percent);
 }
 
 /// Whether a line begins hdparm's output about a device.
@@ -218,7 +204,7 @@ fn is_device_line(line: &str) -> bool {
     })
 }
 
-pub(super) fn read_hdparm(section: &Section<'_>, into: &mut Reading<'_>) -> bool {
+pub(super) fn read_hdparm(section: &Section<'_>, into: &mut Reading) -> bool {
     let text = section.text();
     let mut has_identity = false;
     let mut device = None;
@@ -235,7 +221,7 @@ pub(super) fn read_hdparm(section: &Section<'_>, into: &mut Reading<'_>) -> bool
 }
 
 /// Reads the lines below one device.
-fn read_identity(text: &[&str], device: Option<String>, into: &mut Reading<'_>) -> bool {
+fn read_identity(text: &[&str], device: Option<String>, into: &mut Reading) -> bool {
     let field = |name: &str| {
         let value = text.iter().find_map(|line| line.trim_start().strip_prefix(name));
         value.map(|value| value.trim_start_matches(':').trim().to_owned()).filter(|value| !value.is_empty())
@@ -261,29 +247,23 @@ fn read_identity(text: &[&str], device: Option<String>, into: &mut Reading<'_>) 
     let rotation = field("Nominal Media Rotation Rate").and_then(|text| {
         if text.starts_with("Solid") { Some(0) } else { u32::try_from(first_number(&text)?).ok() }
     });
-    let firmware = into.fact(field("Firmware Revision"));
-    let knows_trim = into.fact(has("Data Set Management TRIM supported").then_some(true));
-    let rotation = into.fact(rotation);
-    let most = into.fact(bits);
-    let write_cache = feature("Write cache");
-    let mark = Mark { name: device.clone(), model, serial: field("Serial Number"), capacity_bytes: None };
+    let serial = field("Serial Number");
+    let mark = Mark { name: device.clone(), model, serial, kind: DriveKind::Sata, ..Mark::default() };
+    let from = into.origin.clone();
     let drive = into.drive(&mark);
-    if drive.kind == DriveKind::Other {
-        drive.kind = DriveKind::Sata;
+    from.fill(&mut drive.identity.firmware, field("Firmware Revision"));
+    from.fill(&mut drive.identity.knows_trim, has("Data Set Management TRIM supported").then_some(true));
+    from.fill(&mut drive.identity.rotation_rpm, rotation);
+    if let [hop] = &mut drive.link.hops[..] {
+        from.fill(&mut hop.line_bits_per_s_max, bits);
     }
-    fill(&mut drive.identity.firmware, firmware);
-    fill(&mut drive.identity.knows_trim, knows_trim);
-    fill(&mut drive.identity.rotation_rpm, rotation);
-    if let ([hop], most @ Fact::Value { .. }) = (&mut drive.link.hops[..], most) {
-        fill(&mut hop.line_bits_per_s_max, most);
-    }
-    if let (Some(device), Some(is_on)) = (device, write_cache) {
-        let cache = into.fact(Some(if is_on { "write back" } else { "write through" }.to_owned()));
+    if let (Some(device), Some(is_on)) = (device, feature("Write cache")) {
         let layer = into.layer(&device);
         if layer.kind == LayerKind::Other {
             layer.kind = LayerKind::Disk;
         }
-        fill(&mut layer.write_cache, cache);
+        let cache = if is_on { "write back" } else { "write through" };
+        from.fill(&mut layer.write_cache, Some(cache.to_owned()));
     }
     true
 }
@@ -294,7 +274,7 @@ pub(super) fn is_iostat_head(line: &str) -> bool {
 }
 
 /// Reads what programs do at the drives. The last report counts, since the first one goes back to the start of the system.
-pub(super) fn read_iostat(section: &Section<'_>, into: &mut Reading<'_>) -> bool {
+pub(super) fn read_iostat(section: &Section<'_>, into: &mut Reading) -> bool {
     let (text, json) = (section.text(), section.json.as_ref());
     let mut reports: Vec<Vec<(String, f64, f64)>> = Vec::new();
     if let Some(json) = json {
@@ -329,10 +309,8 @@ pub(super) fn read_iostat(section: &Section<'_>, into: &mut Reading<'_>) -> bool
     }
     let [_, .., last] = &reports[..] else { return false };
     for (name, read, written) in last {
-        let known = into.facts.drives.iter().any(|drive| drive.name == *name);
-        let rate = |kib: f64| into.fact(Some((kib * 1024.0) as u64));
-        let (read, written) = (rate(*read), rate(*written));
-        if known {
+        if into.facts.drives.iter().any(|drive| drive.name == *name) {
+            let [read, written] = [read, written].map(|kib| into.origin.fact(Some((kib * 1024.0) as u64)));
             let drive = into.drive(&Mark { name: Some(name.clone()), ..Mark::default() });
             (drive.others_read_bytes_per_s, drive.others_write_bytes_per_s) = (read, written);
         }

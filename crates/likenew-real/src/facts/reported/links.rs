@@ -8,20 +8,13 @@ use regex::Regex;
 
 use super::{Reading, Section};
 use crate::facts::link::{hop, of_hops};
-use crate::facts::smartmontools::fill;
 use crate::wording::facts as wording;
 
-static PCI: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"^((?:[0-9a-f]{4,5}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]) ([A-Z].*?)(?: \[[0-9a-f]{4}\])?: ")
-        .expect("the pattern is one")
-});
-static SPEED: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"Lnk(Cap|Sta):.*?Speed ([\d.]+)GT/s.*?Width x(\d+)").expect("the pattern is one")
-});
-static USB: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"^(\s*)(?:/:\s+Bus 0*(\d+)\.Port|\|__\s+Port) 0*(\d+): Dev \d+,.*?Class=([^,]+), Driver=([^,]*), (\d+)M")
-        .expect("the pattern is one")
-});
+pattern!(PCI = r"^((?:[0-9a-f]{4,5}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]) ([A-Z].*?)(?: \[[0-9a-f]{4}\])?: ");
+pattern!(SPEED = r"Lnk(Cap|Sta):.*?Speed ([\d.]+)GT/s.*?Width x(\d+)");
+pattern!(
+    USB = r"^(\s*)(?:/:\s+Bus 0*(\d+)\.Port|\|__\s+Port) 0*(\d+): Dev \d+,.*?Class=([^,]+), Driver=([^,]*), (\d+)M"
+);
 
 pub(super) fn is_pci_head(line: &str) -> bool {
     PCI.is_match(line)
@@ -37,7 +30,7 @@ pub(super) struct PciPort {
     hop: Hop,
 }
 
-pub(super) fn read_pci(section: &Section<'_>, into: &mut Reading<'_>) -> bool {
+pub(super) fn read_pci(section: &Section<'_>, into: &mut Reading) -> bool {
     let text = section.text();
     let before = into.ports.len();
     let mut current: Option<PciPort> = None;
@@ -58,7 +51,8 @@ pub(super) fn read_pci(section: &Section<'_>, into: &mut Reading<'_>) -> bool {
         let bits = Some((gigabits * 1e9).round() as u64)
             .filter(|bits| (1_000_000_000..1_000_000_000_000).contains(bits));
         let carries = bits.zip(lanes).map(|(bits, lanes)| pcie_bytes_per_s(bits, lanes));
-        let (bits, lanes, carries) = (into.fact(bits), into.fact(lanes), into.fact(carries));
+        let from = &into.origin;
+        let (bits, lanes, carries) = (from.fact(bits), from.fact(lanes), from.fact(carries));
         if &speed[1] == "Cap" {
             (port.hop.line_bits_per_s_max, port.hop.lanes_max, port.hop.bytes_per_s_max) =
                 (bits, lanes, carries);
@@ -70,12 +64,12 @@ pub(super) fn read_pci(section: &Section<'_>, into: &mut Reading<'_>) -> bool {
     into.ports.len() > before
 }
 
-fn keep(port: Option<PciPort>, into: &mut Reading<'_>) {
+fn keep(port: Option<PciPort>, into: &mut Reading) {
     into.ports.extend(port.filter(|port| port.is_nvme && port.hop.bytes_per_s.value().is_some()));
 }
 
 /// Gives each NVMe drive its link: the one that the kernel's log names, or the only one.
-pub(super) fn assign(reading: &mut Reading<'_>) {
+pub(super) fn assign(reading: &mut Reading) {
     let nvme: Vec<usize> = (0..reading.facts.drives.len())
         .filter(|at| {
             reading.facts.drives[*at].kind == DriveKind::Nvme
@@ -104,7 +98,7 @@ pub(super) fn is_usb_head(line: &str) -> bool {
 }
 
 /// Reads drives behind USB, each with the hubs above it. The tree does not say which of several drives is which.
-pub(super) fn read_usb(section: &Section<'_>, into: &mut Reading<'_>) -> bool {
+pub(super) fn read_usb(section: &Section<'_>, into: &mut Reading) -> bool {
     let text = section.text();
     let mut above: Vec<(usize, String, u64)> = Vec::new();
     let mut drives: Vec<(String, Vec<Hop>)> = Vec::new();
@@ -120,7 +114,7 @@ pub(super) fn read_usb(section: &Section<'_>, into: &mut Reading<'_>) -> bool {
             (None, None) => continue,
         };
         if captures[4].starts_with("Mass Storage") {
-            let speed = |bits: u64| into.fact(Some(bits).filter(|bits| *bits > 0));
+            let speed = |bits: u64| into.origin.fact(Some(bits).filter(|bits| *bits > 0));
             let own = hop(&name, wording::THE_DRIVE, speed(bits), Fact::NotQueried, usb_bytes_per_s);
             let hubs = above
                 .iter()
@@ -134,12 +128,11 @@ pub(super) fn read_usb(section: &Section<'_>, into: &mut Reading<'_>) -> bool {
         (0..into.facts.drives.len()).filter(|at| into.facts.drives[*at].kind == DriveKind::Usb).collect();
     drives.dedup_by(|one, other| one.1[0].name == other.1[0].name);
     if let (Some(at), [(driver, hops)]) = (usb.pop().filter(|_| usb.is_empty()), &drives[..]) {
-        let (driver, bus) = (into.fact(Some(driver.clone())), into.fact(Some("USB".to_owned())));
         let link = &mut into.facts.drives[at].link;
         if link.hops.is_empty() {
-            *link = Link { bus, ..of_hops(hops.clone()) };
+            *link = Link { bus: into.origin.fact(Some("USB".to_owned())), ..of_hops(hops.clone()) };
         }
-        fill(&mut link.driver, driver);
+        into.origin.fill(&mut link.driver, Some(driver.clone()));
     }
     !drives.is_empty()
 }

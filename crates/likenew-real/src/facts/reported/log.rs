@@ -6,23 +6,20 @@ use likenew_core::facts::drive::sata_bytes_per_s;
 use likenew_core::facts::{Drive, DriveKind, Fact, Link};
 use regex::Regex;
 
-use super::{Reading, Section, is_same_model};
+use super::{Mark, Origin, Reading, Section, is_same_model};
 use crate::facts::kernel_log::{Record, lines_of};
 use crate::facts::link::{hop, of_hops};
-use crate::facts::smartmontools::fill;
 use crate::standards::clean;
 use crate::wording::facts as wording;
 
-/// `[   12.345678] TEXT`, after syslog's `kernel:` or a level in angle brackets, too.
-static UPTIME: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"^(?:<\d+>|.{8,60}? kernel: )?\[\s*(\d+\.\d{3,6})\]\s(?:\[[^\]]*\]\s)?(.*)$")
-        .expect("the pattern is one")
-});
-/// `[Mon Jan  1 12:00:00 2024] TEXT` of `dmesg -T`, and syslog without uptime.
-static DATED: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"^(?:\[[A-Z][a-z]{2} [A-Z][a-z]{2}\s+\d+ \d\d:\d\d:\d\d \d{4}\]|[A-Z][a-z]{2} +\d+ \d\d:\d\d:\d\d \S+ kernel:|\d{4}-\d\d-\d\dT\S+ \S+ kernel:)\s+(.*)$")
-        .expect("the pattern is one")
-});
+pattern!(
+    /// `[   12.345678] TEXT`, after syslog's `kernel:` or a level in angle brackets, too.
+    UPTIME = r"^(?:<\d+>|.{8,60}? kernel: )?\[\s*(\d+\.\d{3,6})\]\s(?:\[[^\]]*\]\s)?(.*)$"
+);
+pattern!(
+    /// `[Mon Jan  1 12:00:00 2024] TEXT` of `dmesg -T`, and syslog without uptime.
+    DATED = r"^(?:\[[A-Z][a-z]{2} [A-Z][a-z]{2}\s+\d+ \d\d:\d\d:\d\d \d{4}\]|[A-Z][a-z]{2} +\d+ \d\d:\d\d:\d\d \S+ kernel:|\d{4}-\d\d-\d\dT\S+ \S+ kernel:)\s+(.*)$"
+);
 
 /// A line of the log as a record, whose time is 0 if the line has no uptime.
 fn record(line: &str) -> Option<Record> {
@@ -36,22 +33,22 @@ pub(super) fn is_record(line: &str) -> bool {
     record(line).is_some()
 }
 
-pub(super) fn read(section: &Section<'_>, into: &mut Reading<'_>) -> bool {
+pub(super) fn read(section: &Section<'_>, into: &mut Reading) -> bool {
     let text = section.text();
     let records: Vec<Record> = text.iter().filter_map(|line| record(line)).collect();
     for record in &records {
         if let Some((_, version)) = record.text.split_once("Linux version ") {
-            let kernel = into.fact(version.split_whitespace().next().map(str::to_owned));
-            fill(&mut into.facts.machine.kernel, kernel);
+            let kernel = version.split_whitespace().next().map(str::to_owned);
+            into.origin.fill(&mut into.facts.machine.kernel, kernel);
             into.is_linux.get_or_insert(true);
         }
         if let Some((_, board)) = record.text.split_once("DMI: ") {
-            let board = into.fact(board.split(", BIOS").next().map(str::to_owned));
-            fill(&mut into.facts.machine.board, board);
+            let board = board.split(", BIOS").next().map(str::to_owned);
+            into.origin.fill(&mut into.facts.machine.board, board);
         }
         if let Some((_, hypervisor)) = record.text.split_once("Hypervisor detected: ") {
-            let hypervisor = into.fact(Some(Some(hypervisor.to_owned())));
-            fill(&mut into.facts.machine.virtual_machine, hypervisor);
+            let hypervisor = Some(Some(hypervisor.to_owned()));
+            into.origin.fill(&mut into.facts.machine.virtual_machine, hypervisor);
         }
     }
     let is_any = !records.is_empty();
@@ -120,8 +117,7 @@ fn forget_zeros(drive: &mut Drive) {
 
 /// The port of a SATA disk: the only port with its model, or of several the one with its host's number.
 fn ata_port(scsi: &str, drive: &Drive, records: &[Record]) -> Option<String> {
-    static MODEL: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new(r"^(ata\d+)\.\d\d: ATA-\d+: (.+?),").expect("the pattern is one"));
+    pattern!(MODEL = r"^(ata\d+)\.\d\d: ATA-\d+: (.+?),");
     let model = drive.identity.model.value().cloned().or_else(|| {
         // `scsi 2:0:0:0: Direct-Access     ATA      Samsung SSD 860  1B6Q PQ: 0 ANSI: 5`
         let head = format!("scsi {scsi}: Direct-Access     ATA");
@@ -145,26 +141,26 @@ fn ata_port(scsi: &str, drive: &Drive, records: &[Record]) -> Option<String> {
 }
 
 /// Gives each drive its lines of the log.
-pub(super) fn assign(reading: &mut Reading<'_>) {
+pub(super) fn assign(reading: &mut Reading) {
     add_named(reading);
     if reading.records.is_empty() {
         return;
     }
-    reading.origin = wording::KERNEL_LOG.to_owned();
+    reading.origin = Origin(wording::KERNEL_LOG.to_owned());
     let records = std::mem::take(&mut reading.records);
     for at in 0..reading.facts.drives.len() {
         let names = Names::of(&reading.facts.drives[at], &records);
         if names.all.is_empty() {
             continue;
         }
-        let known = Fact::new(records.clone(), reading.origin.clone());
+        let known = reading.origin.fact(Some(records.clone()));
         let drive = &mut reading.facts.drives[at];
         drive.log = lines_of(&names.all, &known, &mut drive.counts);
         if !names.are_all_of(drive.kind) {
             forget_zeros(drive);
         }
         if let Some(port) = names.ata.filter(|_| drive.link.hops.is_empty()) {
-            add_sata_link(drive, &port, &records, &reading.origin);
+            add_sata_link(drive, &port, &records);
         }
         if drive.kind == DriveKind::Other && names.all.iter().any(|name| name.starts_with("ata")) {
             drive.kind = DriveKind::Sata;
@@ -174,15 +170,12 @@ pub(super) fn assign(reading: &mut Reading<'_>) {
 }
 
 /// Adds drives that only the log names.
-fn add_named(reading: &mut Reading<'_>) {
-    static DISK: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"^sd \d+:\d+:\d+:\d+: \[(sd[a-z]+)\] (\d+) (\d+)-byte logical blocks")
-            .expect("the pattern is one")
-    });
+fn add_named(reading: &mut Reading) {
+    pattern!(DISK = r"^sd \d+:\d+:\d+:\d+: \[(sd[a-z]+)\] (\d+) (\d+)-byte logical blocks");
     if !reading.facts.drives.is_empty() {
         return;
     }
-    reading.origin = wording::KERNEL_LOG.to_owned();
+    reading.origin = Origin(wording::KERNEL_LOG.to_owned());
     for record in reading.records.clone() {
         let Some(captures) = DISK.captures(&record.text) else { continue };
         let bytes = captures[2]
@@ -190,15 +183,15 @@ fn add_named(reading: &mut Reading<'_>) {
             .ok()
             .zip(captures[3].parse().ok())
             .and_then(|(count, block)| count.checked_mul(block));
-        let capacity = reading.fact(bytes);
-        let drive =
-            reading.drive(&super::Mark { name: Some(captures[1].to_owned()), ..super::Mark::default() });
-        fill(&mut drive.identity.capacity_bytes, capacity);
+        let from = reading.origin.clone();
+        let drive = reading.drive(&Mark { name: Some(captures[1].to_owned()), ..Mark::default() });
+        from.fill(&mut drive.identity.capacity_bytes, bytes);
     }
 }
 
 /// Adds the link from `ata3: SATA link up 3.0 Gbps (SStatus 123 SControl 300)`.
-fn add_sata_link(drive: &mut Drive, port: &str, records: &[Record], origin: &str) {
+fn add_sata_link(drive: &mut Drive, port: &str, records: &[Record]) {
+    let origin = wording::KERNEL_LOG;
     let head = format!("{port}: SATA link up ");
     let speed = records.iter().rev().find_map(|record| {
         let (gigabits, _) = record.text.strip_prefix(&head)?.split_once(" Gbps")?;

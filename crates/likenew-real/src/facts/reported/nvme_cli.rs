@@ -1,28 +1,28 @@
 //! nvme-cli: `list`, `id-ctrl` and `smart-log`, for people and as JSON.
 
-use likenew_core::facts::DriveKind;
+use likenew_core::facts::{DriveKind, Fact};
 use serde_json::{Map, Value, json};
 
-use super::table::rows;
-use super::{Mark, Reading, Section, device_path, device_word, first_number, table_lines};
-use crate::facts::smartmontools::{NVME_LOG, Smartctl, fill};
+use super::{Mark, Reading, Section, device_path, device_word, first_number, rows, table_lines};
+use crate::facts::smartmontools::{NVME_LOG, Smartctl};
 
 pub(super) fn is_list_head(line: &str) -> bool {
     line.starts_with("Node ") && line.contains("Model") && line.contains("Namespace")
 }
 
-pub(super) fn read_list(section: &Section<'_>, into: &mut Reading<'_>) -> bool {
+pub(super) fn read_list(section: &Section<'_>, into: &mut Reading) -> bool {
     let (text, json) = (section.text(), section.json.as_ref());
     let mut has_drives = false;
     let mut put = |path: &str, model: &str, serial: &str, firmware: &str, bytes: Option<u64>| {
         let Some(name) = device_path(path) else { return };
         let text = |text: &str| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
-        let mark = Mark { name: Some(name), model: text(model), serial: text(serial), capacity_bytes: bytes };
-        let (firmware, bytes) = (into.fact(text(firmware)), into.fact(bytes));
+        let (model, serial) = (text(model), text(serial));
+        let mark = Mark { name: Some(name), model, serial, capacity_bytes: bytes, ..Mark::default() };
+        let from = into.origin.clone();
         let drive = into.drive(&mark);
         drive.kind = DriveKind::Nvme;
-        fill(&mut drive.identity.firmware, firmware);
-        fill(&mut drive.identity.capacity_bytes, bytes);
+        from.fill(&mut drive.identity.firmware, text(firmware));
+        from.fill(&mut drive.identity.capacity_bytes, bytes);
         has_drives = true;
     };
     for device in json.and_then(|json| json["Devices"].as_array()).into_iter().flatten() {
@@ -59,7 +59,7 @@ fn fields<'a>(text: &'a [&str]) -> impl Iterator<Item = (&'a str, &'a str)> {
     text.iter().filter_map(|line| line.split_once(':')).map(|(name, value)| (name.trim(), value.trim()))
 }
 
-pub(super) fn read_identify(section: &Section<'_>, into: &mut Reading<'_>) -> bool {
+pub(super) fn read_identify(section: &Section<'_>, into: &mut Reading) -> bool {
     let json = section.json.as_ref();
     let of_text =
         |key: &str| fields(section.text()).find(|(name, _)| *name == key).map(|(_, value)| value.to_owned());
@@ -71,21 +71,19 @@ pub(super) fn read_identify(section: &Section<'_>, into: &mut Reading<'_>) -> bo
         Some(json) => json[key].as_u64(),
         None => of_text(key).and_then(|text| first_number(&text)),
     };
-    let mark = Mark { name: device(section), model: text("mn"), serial: text("sn"), capacity_bytes: None };
-    let firmware = into.fact(text("fr"));
-    let capacity = into.fact(number("tnvmcap").filter(|bytes| *bytes > 0));
-    // Temperatures are in kelvins, 0 where there is none (NVMe base specification 2.0, figure 275).
-    let celsius = |key| number(key).filter(|kelvins| *kelvins > 0).map(|kelvins| kelvins as f64 - 273.0);
-    let (warning, critical) = (into.fact(celsius("wctemp")), into.fact(celsius("cctemp")));
-    if mark.model.is_none() {
+    let (model, serial) = (text("mn"), text("sn"));
+    if model.is_none() {
         return false;
     }
-    let drive = into.drive(&mark);
+    // Temperatures are in kelvins, 0 where there is none (NVMe base specification 2.0, figure 275).
+    let celsius = |key| number(key).filter(|kelvins| *kelvins > 0).map(|kelvins| kelvins as f64 - 273.0);
+    let from = into.origin.clone();
+    let drive = into.drive(&Mark { name: device(section), model, serial, ..Mark::default() });
     drive.kind = DriveKind::Nvme;
-    fill(&mut drive.identity.firmware, firmware);
-    fill(&mut drive.identity.capacity_bytes, capacity);
-    fill(&mut drive.health.temperature_warning_c, warning);
-    fill(&mut drive.health.temperature_critical_c, critical);
+    from.fill(&mut drive.identity.firmware, text("fr"));
+    from.fill(&mut drive.identity.capacity_bytes, number("tnvmcap").filter(|bytes| *bytes > 0));
+    from.fill(&mut drive.health.temperature_warning_c, celsius("wctemp"));
+    from.fill(&mut drive.health.temperature_critical_c, celsius("cctemp"));
     true
 }
 
@@ -93,11 +91,17 @@ pub(super) fn is_smart_head(line: &str) -> bool {
     line.starts_with("Smart Log for NVME device")
 }
 
-/// nvme-cli's keys, and smartctl's keys for the same.
-const FIELDS: [(&str, &str); 11] = [
+/// What only a SMART log has.
+pub(super) const SMART_JSON: &[&str] = &["/critical_warning", "/data_units_written"];
+
+/// nvme-cli's keys in JSON, or its lines for people as keys, and smartctl's keys for the same.
+const FIELDS: [(&str, &str); 16] = [
     ("avail_spare", "available_spare"),
+    ("available_spare", "available_spare"),
     ("spare_thresh", "available_spare_threshold"),
+    ("available_spare_threshold", "available_spare_threshold"),
     ("percent_used", "percentage_used"),
+    ("percentage_used", "percentage_used"),
     ("data_units_read", "data_units_read"),
     ("data_units_written", "data_units_written"),
     ("controller_busy_time", "controller_busy_time"),
@@ -105,24 +109,13 @@ const FIELDS: [(&str, &str); 11] = [
     ("media_errors", "media_errors"),
     ("num_err_log_entries", "num_err_log_entries"),
     ("warning_temp_time", "warning_temp_time"),
+    ("warning_temperature_time", "warning_temp_time"),
     ("critical_comp_time", "critical_comp_time"),
+    ("critical_composite_temperature_time", "critical_comp_time"),
 ];
 
-/// A line's name as a key: `Data Units Read` becomes `data_units_read`.
-fn key_of(name: &str) -> String {
-    let key = name.to_ascii_lowercase().replace(' ', "_");
-    match key.as_str() {
-        "available_spare" => "avail_spare".to_owned(),
-        "available_spare_threshold" => "spare_thresh".to_owned(),
-        "percentage_used" => "percent_used".to_owned(),
-        "warning_temperature_time" => "warning_temp_time".to_owned(),
-        "critical_composite_temperature_time" => "critical_comp_time".to_owned(),
-        _ => key,
-    }
-}
-
 /// Reads the SMART log, into the form of smartctl's JSON.
-pub(super) fn read_smart(section: &Section<'_>, into: &mut Reading<'_>) -> bool {
+pub(super) fn read_smart(section: &Section<'_>, into: &mut Reading) -> bool {
     let json = section.json.as_ref();
     let mut values: Map<String, Value> = Map::new();
     match json {
@@ -134,7 +127,8 @@ pub(super) fn read_smart(section: &Section<'_>, into: &mut Reading<'_>) -> bool 
                     Some(digits) => u64::from_str_radix(digits, 16).ok(),
                     None => first_number(value),
                 };
-                let key = key_of(name);
+                // `Data Units Read` becomes `data_units_read`.
+                let key = name.to_ascii_lowercase().replace(' ', "_");
                 let kelvins = if key == "temperature" { 273 } else { 0 };
                 if let Some(number) = number {
                     values.entry(key).or_insert_with(|| (number.saturating_add(kelvins)).into());
@@ -153,31 +147,22 @@ pub(super) fn read_smart(section: &Section<'_>, into: &mut Reading<'_>) -> bool 
     log.insert("critical_warning".to_owned(), warning.into());
     // Bit 1 warns of heat, which passes.
     let mut answer = json!({ "smart_status": { "passed": warning & 0b11_1101 == 0 }, NVME_LOG[1..]: log });
-    let pointers = [
-        ("temperature", "/temperature/current"),
-        ("power_on_hours", "/power_on_time/hours"),
-        ("power_cycles", "/power_cycle_count"),
-    ];
-    for (key, to) in pointers {
-        let value =
-            number(key).map(|value| if key == "temperature" { value.saturating_sub(273) } else { value });
-        let (outer, inner) = to[1..].split_once('/').unwrap_or((&to[1..], ""));
-        match value {
-            Some(value) if inner.is_empty() => answer[outer] = value.into(),
-            Some(value) => answer[outer] = json!({ inner: value }),
-            None => {}
-        }
+    if let Some(kelvins) = number("temperature") {
+        answer["temperature"] = json!({ "current": kelvins.saturating_sub(273) });
+    }
+    if let Some(hours) = number("power_on_hours") {
+        answer["power_on_time"] = json!({ "hours": hours });
+    }
+    if let Some(cycles) = number("power_cycles") {
+        answer["power_cycle_count"] = cycles.into();
     }
     let head = section.text().first().and_then(|line| line.split_once("device:"));
     let own = head.and_then(|(_, rest)| rest.split_whitespace().next()).map(str::to_owned);
-    let name = own.or_else(|| device(section));
-    let single = into.facts.drives.iter().filter(|drive| drive.kind == DriveKind::Nvme).count() == 1;
-    let name = name.or_else(|| {
-        let only = into.facts.drives.iter().find(|drive| drive.kind == DriveKind::Nvme).filter(|_| single)?;
-        Some(only.name.clone())
-    });
+    let mut nvme = into.facts.drives.iter().filter(|drive| drive.kind == DriveKind::Nvme);
+    let only = nvme.next().filter(|_| nvme.next().is_none()).map(|drive| drive.name.clone());
+    let name = own.or_else(|| device(section)).or(only);
     let drive = into.drive(&Mark { name, ..Mark::default() });
     drive.kind = DriveKind::Nvme;
-    Smartctl::of_json(answer).complete(drive, likenew_core::facts::Fact::NotQueried);
+    Smartctl::of_json(answer).complete(drive, Fact::NotQueried);
     true
 }

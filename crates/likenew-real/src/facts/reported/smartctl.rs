@@ -1,19 +1,21 @@
 //! Answers of smartctl, as JSON or as text.
 
-use likenew_core::facts::{DriveKind, Fact};
-use serde_json::Value;
+use std::sync::LazyLock;
 
-use super::smartctl_text::{is_head, json_of};
-use super::{Mark, Reading, Section, device_path, device_word};
-use crate::facts::identity::hashed_serial;
-use crate::facts::smartmontools::{Smartctl, fill};
+use likenew_core::facts::{DriveKind, Fact};
+use regex::{Captures, Regex};
+use serde_json::{Map, Value, json};
+
+use super::{Mark, Reading, Section, device_path, device_word, first_number};
+use crate::facts::drive_answers::hashed_serial;
+use crate::facts::smartmontools::{NVME_LOG, Smartctl};
 
 /// Whether a line belongs to smartctl's output for people.
 pub(super) fn is_mark(line: &str) -> bool {
-    is_head(line) || line.starts_with("=== START OF ")
+    HEAD.is_match(line) || line.starts_with("=== START OF ")
 }
 
-pub(super) fn read(section: &Section<'_>, into: &mut Reading<'_>) -> bool {
+pub(super) fn read(section: &Section<'_>, into: &mut Reading) -> bool {
     match &section.json {
         Some(json) => read_json(json, section.file, into),
         None => read_text(section, into),
@@ -21,9 +23,9 @@ pub(super) fn read(section: &Section<'_>, into: &mut Reading<'_>) -> bool {
 }
 
 /// Reads one text answer, or several below each other.
-fn read_text(section: &Section<'_>, into: &mut Reading<'_>) -> bool {
+fn read_text(section: &Section<'_>, into: &mut Reading) -> bool {
     let text = section.text();
-    let mut heads: Vec<usize> = (0..text.len()).filter(|at| is_head(text[*at])).collect();
+    let mut heads: Vec<usize> = (0..text.len()).filter(|at| HEAD.is_match(text[*at])).collect();
     if heads.first().is_none_or(|first| *first > 0) {
         heads.insert(0, 0);
     }
@@ -42,7 +44,7 @@ fn read_text(section: &Section<'_>, into: &mut Reading<'_>) -> bool {
 }
 
 /// Reads an answer in smartctl's own JSON.
-fn read_json(value: &Value, file: &str, into: &mut Reading<'_>) -> bool {
+fn read_json(value: &Value, file: &str, into: &mut Reading) -> bool {
     let path = value.pointer("/device/name").and_then(Value::as_str);
     // For a member of an array, the path is that of the controller.
     let is_own = |path: &&str| !path.starts_with("/dev/bus/");
@@ -50,7 +52,7 @@ fn read_json(value: &Value, file: &str, into: &mut Reading<'_>) -> bool {
     read_answer(value.clone(), device.or_else(|| device_word(file).filter(|_| path.is_none())), into)
 }
 
-fn read_answer(answer: Value, device: Option<String>, into: &mut Reading<'_>) -> bool {
+fn read_answer(answer: Value, device: Option<String>, into: &mut Reading) -> bool {
     if let Some(platform) = answer.pointer("/smartctl/platform_info").and_then(Value::as_str) {
         const OTHERS: [&str; 7] = ["FreeBSD", "NetBSD", "OpenBSD", "arwin", "mingw", "cygwin", "SunOS"];
         let kernel = platform
@@ -59,8 +61,7 @@ fn read_answer(answer: Value, device: Option<String>, into: &mut Reading<'_>) ->
         if platform.contains("linux") || OTHERS.iter().any(|system| platform.contains(system)) {
             into.is_linux.get_or_insert(platform.contains("linux"));
         }
-        let kernel = into.fact(kernel.filter(|kernel| !kernel.is_empty()));
-        fill(&mut into.facts.machine.kernel, kernel);
+        into.origin.fill(&mut into.facts.machine.kernel, kernel.filter(|kernel| !kernel.is_empty()));
     }
     let message = Smartctl::of_json(answer.clone());
     let words = |pointer: &str| answer.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
@@ -70,32 +71,28 @@ fn read_answer(answer: Value, device: Option<String>, into: &mut Reading<'_>) ->
         return false;
     }
     if let Some(reason) = message.reason() {
-        let failing = Fact::unknown(reason, into.origin.clone());
+        let failing = Fact::unknown(reason, into.origin.0.clone());
         let drive = into.drive(&Mark { name: device, ..Mark::default() });
         if drive.health.failing.value().is_none() {
             drive.health.failing = failing;
         }
         return true;
     }
-    let kind = kind_of(words("/device/protocol"), words("/device/type"), &answer);
     let mark = Mark {
         name: device,
         model: model.value().map(|model| model.split_whitespace().collect::<Vec<_>>().join(" ")),
         serial: serial.value().cloned(),
         capacity_bytes: message.number("/user_capacity/bytes").get(),
+        kind: kind_of(words("/device/protocol"), words("/device/type"), &answer),
     };
-    let hashed = hashed_serial(into.roots, serial);
-    let family = into.fact(answer["model_family"].as_str().map(|family| Some(family.to_owned())));
+    let hashed = hashed_serial(&into.roots, serial);
+    let from = into.origin.clone();
     let drive = into.drive(&mark);
-    if drive.kind == DriveKind::Other {
-        drive.kind = kind;
-    }
     message.complete(drive, hashed);
     message.describe(drive);
-    fill(&mut drive.database.family, family.clone());
-    if let Fact::Value { value: Some(family), origin } = family {
-        fill(&mut drive.database.shingled, Fact::new(family.contains("(SMR"), origin));
-    }
+    let family = answer["model_family"].as_str();
+    from.fill(&mut drive.database.family, family.map(|family| Some(family.to_owned())));
+    from.fill(&mut drive.database.shingled, family.map(|family| family.contains("(SMR")));
     true
 }
 
@@ -114,3 +111,314 @@ fn kind_of(protocol: &str, by: &str, answer: &Value) -> DriveKind {
         _ => DriveKind::Other,
     }
 }
+
+// What smartctl prints for people (`-a`, `-x`, `-H`, `-i`, `-A`; 5.3x to 7.5), turned into its own JSON as far as this
+// crate reads that. A line that is missing gives no value.
+
+pattern!(
+    /// The line that begins an output.
+    HEAD = r"^smartctl (?:version )?(\d+)\.(\d+)(.*)$"
+);
+pattern!(PLATFORM = r"\[(?:x86_64-|i[3-6]86-|aarch64-|arm\S*?-)?([A-Za-z][^\]]*)\]");
+pattern!(FIELD = r"^([A-Za-z#][^:]*?)\s*:\s+(.*?)\s*$");
+pattern!(BYTES = r"^([\d,.'  ]+?) bytes");
+pattern!(GIGABITS = r"([\d.]+) Gb/s");
+pattern!(
+    ATTRIBUTE = r"^\s*(\d{1,3})\s+(\S+)\s+(0x[0-9a-fA-F]{4}|[POSRCK-]{6,7})\s+(\d+|---)\s+(\d+|---)\s+(\d+|---)\s+(.*)$"
+);
+pattern!(AFTER_LIMITS = r"^(?:(?:Pre-fail|Old_age)\s+(?:Always|Offline)\s+)?(?<failed>\S+)\s+(?<raw>.*)$");
+pattern!(STATISTIC = r"^0x([0-9a-fA-F]{2})\s+0x([0-9a-fA-F]{3})\s+\d+\s+(\d+)\s");
+pattern!(SCSI_COUNTER = r"^(read|write|verify):\s+(.*)$");
+pattern!(SELF_TEST = r"^(?:#\s*\d+\s+\S|\s*\d+\s+(?:Short|Extended)\s)");
+
+/// Words of lines that say why there is no answer.
+const REFUSALS: [&str; 5] =
+    ["open device:", "Unknown USB bridge", "Read Device Identity failed", "INQUIRY failed", "No such device"];
+
+/// The place of attributes in smartctl's JSON.
+const ATA_LOG: &str = "/ata_smart_attributes/table";
+
+/// One output as JSON. Lines that say nothing of a drive add nothing.
+fn json_of(lines: &[&str]) -> Value {
+    let mut answer = Answer(json!({ "smartctl": { "exit_status": 0 } }));
+    for line in lines {
+        let line = line.trim_end();
+        if REFUSALS.iter().any(|words| line.contains(words)) {
+            answer.refusal(line);
+        } else if let Some(head) = HEAD.captures(line) {
+            answer.head(&head);
+        } else if let Some(row) = ATTRIBUTE.captures(line) {
+            answer.attribute(&row);
+        } else if let Some(row) = STATISTIC.captures(line) {
+            answer.statistic(&row);
+        } else if let Some(row) = SCSI_COUNTER.captures(line) {
+            answer.scsi_counter(&row[1], &row[2]);
+        } else if SELF_TEST.is_match(line) {
+            answer.self_test(line);
+        } else if let Some(field) = FIELD.captures(line) {
+            answer.field(field[1].trim(), field[2].trim());
+        } else {
+            answer.sentence(line);
+        }
+    }
+    answer.0
+}
+
+struct Answer(Value);
+
+impl Answer {
+    /// Sets a value that is not set yet, so the first line counts.
+    fn put(&mut self, pointer: &str, value: impl Into<Value>) {
+        let mut at = &mut self.0;
+        for key in pointer.split('/').skip(1) {
+            if !at.is_object() {
+                *at = Value::Object(Map::new());
+            }
+            at = &mut at[key];
+        }
+        if at.is_null() {
+            *at = value.into();
+        }
+    }
+
+    fn put_some(&mut self, pointer: &str, value: Option<impl Into<Value>>) {
+        if let Some(value) = value {
+            self.put(pointer, value);
+        }
+    }
+
+    /// Adds a row to a table.
+    fn push(&mut self, pointer: &str, row: Value) {
+        self.put(pointer, Value::Array(Vec::new()));
+        if let Some(Value::Array(rows)) = self.0.pointer_mut(pointer) {
+            rows.push(row);
+        }
+    }
+
+    fn head(&mut self, head: &Captures<'_>) {
+        let number = |at: usize| head[at].parse::<u64>().unwrap_or_default();
+        self.put("/smartctl/version", json!([number(1), number(2)]));
+        let platform = PLATFORM.captures(&head[3]).map(|capture| capture[1].to_owned());
+        self.put_some("/smartctl/platform_info", platform);
+    }
+
+    /// Reads a line `NAME: VALUE`.
+    fn field(&mut self, name: &str, value: &str) {
+        let text = || Some(value).filter(|value| !matches!(*value, "" | "--" | "-")).map(str::to_owned);
+        match name {
+            "Device Model" | "Model Number" => self.put_some("/model_name", text()),
+            "Vendor" => self.put_some("/scsi_vendor", text()),
+            "Product" => {
+                let vendor = self.0["scsi_vendor"].as_str().filter(|vendor| !vendor.trim().is_empty());
+                let name = vendor.map_or_else(|| value.to_owned(), |vendor| format!("{vendor} {value}"));
+                self.put("/scsi_model_name", name);
+            }
+            "Device" if value.contains("Version:") => {
+                let model = value.split("Version:").next().unwrap_or_default().trim();
+                self.put("/scsi_model_name", model.split_whitespace().collect::<Vec<_>>().join(" "));
+            }
+            "Model Family" => {
+                self.put_some("/model_family", text());
+                self.put("/in_smartctl_database", true);
+            }
+            "Device is" => self.put("/in_smartctl_database", value.starts_with("In smartctl database")),
+            "Serial Number" | "Serial number" => self.put_some("/serial_number", text()),
+            "Firmware Version" => self.put_some("/firmware_version", text()),
+            "Revision" => self.put_some("/scsi_revision", text()),
+            "User Capacity" | "Total NVM Capacity" | "Namespace 1 Size/Capacity" => {
+                // A controller may report a total of 0.
+                let bytes = BYTES
+                    .captures(value)
+                    .map_or(value, |captures| captures.get(1).map_or("", |digits| digits.as_str()));
+                self.put_some("/user_capacity/bytes", first_number(bytes).filter(|bytes| *bytes > 0));
+            }
+            "Rotation Rate" if value.starts_with("Solid State") => self.put("/rotation_rate", 0),
+            "Rotation Rate" if value.ends_with("rpm") => {
+                self.put_some("/rotation_rate", first_number(value));
+            }
+            "SATA Version is" => self.link_speed(value),
+            "TRIM Command" => {
+                self.put("/trim/supported", value.starts_with("Available"));
+            }
+            "Transport protocol" => self.put("/scsi_transport_protocol/name", value),
+            "SMART support is" if value.starts_with("Unavailable") => {
+                self.put("/smart_support/available", false);
+            }
+            "SMART support is" if value.starts_with("Disabled") => self.put("/smart_support/enabled", false),
+            "ATA Version is" => self.put("/device/protocol", "ATA"),
+            "NVMe Version" => self.put("/device/protocol", "NVMe"),
+            _ => self.state(name, value),
+        }
+    }
+
+    fn link_speed(&mut self, value: &str) {
+        let bits = |text: &str| {
+            let gigabits: f64 = GIGABITS.captures(text)?[1].parse().ok()?;
+            Some(
+                json!({ "units_per_second": (gigabits * 10.0).round() as u64, "bits_per_unit": 100_000_000 }),
+            )
+        };
+        let (most, current) = value.split_once("(current:").unwrap_or((value, ""));
+        self.put_some("/interface_speed/max", bits(most));
+        self.put_some("/interface_speed/current", bits(current));
+    }
+
+    /// Reads a line about health or counters.
+    fn state(&mut self, name: &str, value: &str) {
+        let number = || first_number(value);
+        match name {
+            "SMART overall-health self-assessment test result" => {
+                self.put("/smart_status/passed", value.starts_with("PASSED"));
+            }
+            "SMART Health Status" => self.put("/smart_status/passed", value.starts_with("OK")),
+            "Temperature" | "Current Temperature" | "Current Drive Temperature" => {
+                self.put_some("/temperature/current", number().filter(|_| value.contains('C')));
+            }
+            "Warning  Comp. Temp. Threshold" => {
+                self.put_some("/nvme_composite_temperature_threshold/warning", number())
+            }
+            "Critical Comp. Temp. Threshold" => {
+                self.put_some("/nvme_composite_temperature_threshold/critical", number())
+            }
+            "Power Cycles" | "Accumulated start-stop cycles" => self.put_some("/power_cycle_count", number()),
+            "Power On Hours" | "number of hours powered up" => {
+                self.put_some("/power_on_time/hours", number())
+            }
+            "Accumulated power on time, hours" => {
+                // `hours:minutes 12345:23`
+                let hours =
+                    value.strip_prefix("minutes ").or(value.split_once("minutes ").map(|halves| halves.1));
+                self.put_some("/power_on_time/hours", hours.and_then(first_number));
+            }
+            "Elements in grown defect list" => self.put_some("/scsi_grown_defect_list", number()),
+            // smartctl's JSON repeats this line, and has no field for it.
+            "Non-medium error count" => self.push("/smartctl/output", json!(format!("{name}: {value}"))),
+            "Percentage used endurance indicator" => {
+                self.put_some("/scsi_percentage_used_endurance_indicator", number());
+            }
+            "ATA Error Count" | "Device Error Count" => {
+                self.put_some("/ata_smart_error_log/summary/count", number())
+            }
+            "Critical Warning" => {
+                let flags = value.strip_prefix("0x").and_then(|digits| u64::from_str_radix(digits, 16).ok());
+                self.put_some(&format!("{NVME_LOG}/critical_warning"), flags);
+            }
+            _ => {
+                if let Some((_, key)) = NVME_FIELDS.iter().find(|(field, _)| *field == name) {
+                    self.put_some(&format!("{NVME_LOG}/{key}"), number());
+                }
+            }
+        }
+    }
+
+    /// Reads a row `ID# NAME FLAGS VALUE WORST THRESH [TYPE UPDATED] FAILED RAW`; flags are letters or a number.
+    fn attribute(&mut self, row: &Captures<'_>) {
+        let number = |at: usize| row[at].parse::<u64>().ok();
+        let Some(id) = number(1).filter(|id| (1..=255).contains(id)) else { return };
+        let flags = &row[3];
+        let is_prefail = match flags.strip_prefix("0x") {
+            Some(digits) => u64::from_str_radix(digits, 16).is_ok_and(|bits| bits & 1 == 1),
+            None => flags.contains('P'),
+        };
+        let Some(tail) = AFTER_LIMITS.captures(&row[7]) else { return };
+        let (failed, raw_text) = (&tail["failed"], &tail["raw"]);
+        let Some(raw) = raw_number(raw_text) else { return };
+        self.push(
+            ATA_LOG,
+            json!({
+                "id": id, "name": &row[2], "value": number(4), "worst": number(5), "thresh": number(6),
+                "flags": { "prefailure": is_prefail }, "when_failed": if failed.ends_with("NOW") { "now" } else { "" }, "raw": { "value": raw, "string": raw_text },
+            }),
+        );
+        let name = &row[2];
+        match id {
+            9 if name.contains("Hours") || name.contains("Minutes") && raw_text.contains('h') => {
+                self.put("/power_on_time/hours", raw);
+            }
+            12 => self.put("/power_cycle_count", raw),
+            190 | 194 if name.contains("Temp") => self.put("/temperature/current", raw & 0xFF),
+            _ => {}
+        }
+    }
+
+    /// Reads a row `PAGE OFFSET SIZE VALUE FLAGS DESCRIPTION` of ATA's statistics.
+    fn statistic(&mut self, row: &Captures<'_>) {
+        let hexadecimal = |at: usize| u64::from_str_radix(&row[at], 16).unwrap_or_default();
+        let (page, offset) = (hexadecimal(1), hexadecimal(2));
+        let Ok(value) = row[3].parse::<u64>() else { return };
+        let entry = json!({ "offset": offset, "value": value });
+        let pages = self.0.pointer_mut("/ata_device_statistics/pages").and_then(Value::as_array_mut);
+        let known = pages.and_then(|pages| pages.iter_mut().find(|known| known["number"] == page));
+        match known.and_then(|known| known["table"].as_array_mut()) {
+            Some(table) => table.push(entry),
+            None => self.push("/ata_device_statistics/pages", json!({ "number": page, "table": [entry] })),
+        }
+    }
+
+    /// Reads a row of SCSI: corrected fast, delayed, rereads, corrected in all, invocations, gigabytes, uncorrected.
+    fn scsi_counter(&mut self, kind: &str, numbers: &str) {
+        let columns: Vec<&str> = numbers.split_whitespace().collect();
+        if let [.., gigabytes, uncorrected] = columns[..]
+            && columns.len() == 7
+        {
+            let pointer = format!("/scsi_error_counter_log/{kind}");
+            self.put(&format!("{pointer}/gigabytes_processed"), gigabytes.replace(',', "."));
+            self.put_some(&format!("{pointer}/total_uncorrected_errors"), uncorrected.parse::<u64>().ok());
+        }
+    }
+
+    /// Reads a line of a log of self-tests.
+    fn self_test(&mut self, line: &str) {
+        let words = ["failure", "Failed in segment", "failed segment", "Fatal"];
+        let has_failed = words.iter().any(|word| line.contains(word));
+        let passed =
+            if line.contains("Completed without error") { Some(true) } else { has_failed.then_some(false) };
+        let status = passed.map_or_else(|| json!({}), |passed| json!({ "passed": passed }));
+        self.push("/ata_smart_self_test_log/standard/table", json!({ "status": status }));
+    }
+
+    fn refusal(&mut self, line: &str) {
+        self.0["smartctl"]["exit_status"] = 2.into();
+        self.push("/smartctl/messages", json!({ "string": line.trim() }));
+    }
+
+    /// Reads a line that is no field.
+    fn sentence(&mut self, line: &str) {
+        if line.trim() == "No Errors Logged" {
+            self.put("/ata_smart_error_log/summary/count", 0);
+        } else if line.trim().starts_with("No self-tests have been logged") {
+            self.put("/ata_smart_self_test_log/standard/table", Value::Array(Vec::new()));
+        }
+    }
+}
+
+/// A raw value as smartctl prints it: `21620`, `27 (Min/Max 8/51)`, `1059h+21m+31.170s`, `0x000300030003`.
+fn raw_number(text: &str) -> Option<u64> {
+    let text = text.trim();
+    match text.strip_prefix("0x") {
+        Some(digits) => {
+            let digits: String = digits.chars().take_while(char::is_ascii_hexdigit).collect();
+            u64::from_str_radix(&digits, 16).ok()
+        }
+        None => {
+            let digits: String = text.chars().take_while(char::is_ascii_digit).collect();
+            digits.parse().ok()
+        }
+    }
+}
+
+/// Lines of an NVMe drive's health log, and their keys in JSON.
+const NVME_FIELDS: [(&str, &str); 12] = [
+    ("Available Spare", "available_spare"),
+    ("Available Spare Threshold", "available_spare_threshold"),
+    ("Percentage Used", "percentage_used"),
+    ("Data Units Read", "data_units_read"),
+    ("Data Units Written", "data_units_written"),
+    ("Controller Busy Time", "controller_busy_time"),
+    ("Unsafe Shutdowns", "unsafe_shutdowns"),
+    ("Media and Data Integrity Errors", "media_errors"),
+    ("Error Information Log Entries", "num_err_log_entries"),
+    ("Warning  Comp. Temperature Time", "warning_temp_time"),
+    ("Critical Comp. Temperature Time", "critical_comp_time"),
+    ("Warning Comp. Temperature Time", "warning_temp_time"),
+];

@@ -476,3 +476,19 @@ fn numbers_are_read_as_people_and_programs_write_them() {
         assert_eq!(bytes_of(text), bytes, "{text}");
     }
 }
+
+#[test]
+fn columns_are_what_blanks_separate_in_all_lines() {
+    let text = [
+        "NAME     MODEL        SIZE Mounted on",
+        "-------- -----------  ---- ----------",
+        "sda      SSD 860 EVO  1.8T",
+        "└─sda1                1.8T /mnt/my data",
+    ];
+    let rows = rows(&text);
+    assert_eq!(rows.len(), 2);
+    assert_eq!((rows[0].get(&["name"]), rows[0].get(&["mounted on"])), (Some("sda"), None));
+    assert_eq!((rows[0].get(&["model"]), rows[1].get(&["model"])), (Some("SSD 860 EVO"), None));
+    assert_eq!((rows[1].indent, rows[1].get(&["SIZE"])), (2, Some("1.8T")));
+    assert_eq!(rows[1].get(&["mounted on"]), Some("/mnt/my data"));
+}

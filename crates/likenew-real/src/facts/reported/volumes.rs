@@ -5,22 +5,19 @@ use std::sync::LazyLock;
 use likenew_core::facts::{Fact, FileSystem, LayerKind, Trimming};
 use regex::Regex;
 
-use super::table::{Row, rows};
-use super::{Reading, Section, bytes_of, table_lines};
-use crate::facts::smartmontools::fill;
+use super::{Reading, Row, Section, bytes_of, rows, table_lines};
 
-static MOUNT: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"^(\S+) on (/.*?) type (\S+) \(([^)]*)\)").expect("the pattern is one"));
-/// A line of /proc/mounts.
-static MOUNTS: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"^(/dev/\S+) (/\S*) ([a-z0-9]+) ((?:rw|ro)\S*) \d \d$").expect("the pattern is one")
-});
+pattern!(MOUNT = r"^(\S+) on (/.*?) type (\S+) \(([^)]*)\)");
+pattern!(
+    /// A line of /proc/mounts.
+    MOUNTS = r"^(/dev/\S+) (/\S*) ([a-z0-9]+) ((?:rw|ro)\S*) \d \d$"
+);
 
 pub(super) fn is_mount(line: &str) -> bool {
     MOUNT.is_match(line) || MOUNTS.is_match(line)
 }
 
-pub(super) fn read_mounts(section: &Section<'_>, into: &mut Reading<'_>) -> bool {
+pub(super) fn read_mounts(section: &Section<'_>, into: &mut Reading) -> bool {
     let text = section.text();
     let mut has_mounts = false;
     for line in text {
@@ -37,17 +34,14 @@ pub(super) fn read_mounts(section: &Section<'_>, into: &mut Reading<'_>) -> bool
         // Since Linux 6.2 btrfs sends TRIM by itself unless told not to, so no option says nothing.
         let immediate =
             if &mount[3] == "btrfs" { has("discard").then_some(true) } else { Some(has("discard")) };
-        let immediate = into.fact(immediate.filter(|_| sends));
         let compresses = has("compress") || has("compress-force");
-        let compresses = into.fact((&mount[3] == "btrfs").then_some(compresses));
-        let (kind, source) = (into.fact(Some(mount[3].to_owned())), into.fact(Some(mount[1].to_owned())));
-        let options = into.fact(Some(options));
+        let from = into.origin.clone();
         let file_system = into.file_system(&mount[2]);
-        fill(&mut file_system.kind, kind);
-        fill(&mut file_system.source, source);
-        fill(&mut file_system.options, options);
-        fill(&mut file_system.compresses, compresses);
-        fill(&mut file_system.trimming.immediate, immediate);
+        from.fill(&mut file_system.kind, Some(mount[3].to_owned()));
+        from.fill(&mut file_system.source, Some(mount[1].to_owned()));
+        from.fill(&mut file_system.compresses, (&mount[3] == "btrfs").then_some(compresses));
+        from.fill(&mut file_system.trimming.immediate, immediate.filter(|_| sends));
+        from.fill(&mut file_system.options, Some(options));
     }
     has_mounts
 }
@@ -62,7 +56,7 @@ pub(super) fn is_df_head(line: &str) -> bool {
 }
 
 /// Reads `df`, with or without `-h`, `-T`, `-k`, `-B`.
-pub(super) fn read_df(section: &Section<'_>, into: &mut Reading<'_>) -> bool {
+pub(super) fn read_df(section: &Section<'_>, into: &mut Reading) -> bool {
     let text = section.text();
     let mut has_usage = false;
     let blocks = text[0].split_whitespace().find_map(|word| word.strip_suffix("-blocks").and_then(bytes_of));
@@ -74,7 +68,7 @@ pub(super) fn read_df(section: &Section<'_>, into: &mut Reading<'_>) -> bool {
     has_usage
 }
 
-fn read_usage(row: &Row, unit: u64, into: &mut Reading<'_>) -> bool {
+fn read_usage(row: &Row, unit: u64, into: &mut Reading) -> bool {
     let Some((source, point)) = row.get(&["Filesystem"]).zip(row.get(&["Mounted on"])) else {
         return false;
     };
@@ -83,24 +77,20 @@ fn read_usage(row: &Row, unit: u64, into: &mut Reading<'_>) -> bool {
     }
     let bytes =
         |names: &[&str]| row.get(names).and_then(bytes_of).and_then(|number| number.checked_mul(unit));
-    let used = bytes(&["Used"]);
-    let free = bytes(&["Available", "Avail"]);
     let percent =
         row.get(&["Use%", "Capacity", "%Used"]).and_then(|text| text.trim_end_matches('%').parse().ok());
-    let (used, free, percent) = (into.fact(used), into.fact(free), into.fact(percent));
-    let kind = into.fact(row.get(&["Type"]).map(str::to_owned));
-    let source = into.fact(Some(source.to_owned()));
+    let from = into.origin.clone();
     let file_system = into.file_system(point);
-    fill(&mut file_system.source, source);
-    fill(&mut file_system.kind, kind);
-    fill(&mut file_system.used_bytes, used);
-    fill(&mut file_system.free_bytes, free);
-    fill(&mut file_system.used_percent, percent);
+    from.fill(&mut file_system.source, Some(source.to_owned()));
+    from.fill(&mut file_system.kind, row.get(&["Type"]).map(str::to_owned));
+    from.fill(&mut file_system.used_bytes, bytes(&["Used"]));
+    from.fill(&mut file_system.free_bytes, bytes(&["Available", "Avail"]));
+    from.fill(&mut file_system.used_percent, percent);
     true
 }
 
 /// The file system that says most of a drive's speed: the fullest, where that is known.
-pub(super) fn of_most_interest(reading: &mut Reading<'_>) -> Option<FileSystem> {
+pub(super) fn of_most_interest(reading: &mut Reading) -> Option<FileSystem> {
     let of_system = ["/boot", "/efi", "/snap", "/recovery"];
     let is_own =
         |file_system: &&FileSystem| !of_system.iter().any(|point| file_system.point.starts_with(point));
@@ -128,16 +118,14 @@ pub(super) fn is_timer(line: &str) -> bool {
     line.contains("fstrim.timer")
 }
 
-pub(super) fn read_timers(section: &Section<'_>, into: &mut Reading<'_>) -> bool {
+pub(super) fn read_timers(section: &Section<'_>, into: &mut Reading) -> bool {
     let text = section.text();
     let line = text[0];
     let next = text.iter().take(4).any(|line| line.contains("Active: active"));
     let says = |states: &[&str]| line.split_whitespace().any(|word| states.contains(&word));
     let is_on = line.contains("fstrim.service") || next || says(&["enabled", "waiting"]);
-    let state = (is_on || says(&["disabled", "masked", "inactive"])).then_some(is_on);
-    let state = into.fact(state);
-    let is_known = state.value().is_some();
-    fill(&mut into.timer_enabled, state);
+    let is_known = is_on || says(&["disabled", "masked", "inactive"]);
+    into.origin.fill(&mut into.timer_enabled, is_known.then_some(is_on));
     is_known
 }
 
@@ -146,14 +134,12 @@ pub(super) fn is_mdstat_head(line: &str) -> bool {
 }
 
 /// Reads `md0 : active raid1 sdb1[1] sda1[0]`, then `[2/1] [U_]` and what the array is busy with.
-pub(super) fn read_mdstat(section: &Section<'_>, into: &mut Reading<'_>) -> bool {
+pub(super) fn read_mdstat(section: &Section<'_>, into: &mut Reading) -> bool {
     let text = section.text();
-    static COUNT: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new(r"\[(\d+)/(\d+)\] \[[U_]+\]").expect("the pattern is one"));
-    static TASK: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new(r"(resync|recovery|reshape|check)\s*=").expect("the pattern is one"));
-    static CHUNK: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new(r"(\d+)k chunks?").expect("the pattern is one"));
+    pattern!(COUNT = r"\[(\d+)/(\d+)\] \[[U_]+\]");
+    pattern!(TASK = r"(resync|recovery|reshape|check)\s*=");
+    pattern!(CHUNK = r"(\d+)k chunks?");
+    let from = into.origin.clone();
     let mut array: Option<String> = None;
     let mut has_arrays = false;
     for line in text {
@@ -161,7 +147,7 @@ pub(super) fn read_mdstat(section: &Section<'_>, into: &mut Reading<'_>) -> bool
             let mut words = rest
                 .split_whitespace()
                 .filter(|word| !matches!(*word, "active" | "(read-only)" | "(auto-read-only)"));
-            let level = into.fact(words.next().map(str::to_owned));
+            let level = from.fact(words.next().map(str::to_owned));
             let members = words.filter_map(|word| Some(word.split_once('[')?.0.to_owned())).collect();
             let layer = into.layer(name);
             (layer.kind, layer.on, layer.level) = (LayerKind::Array, members, level);
@@ -171,17 +157,16 @@ pub(super) fn read_mdstat(section: &Section<'_>, into: &mut Reading<'_>) -> bool
         let Some(name) = array.clone() else { continue };
         let count =
             |group: usize| COUNT.captures(line).and_then(|captures| captures[group].parse::<u64>().ok());
+        let layer = into.layer(&name);
         if let (Some(total), Some(there)) = (count(1), count(2)) {
-            let missing = into.fact(Some(total.saturating_sub(there)));
-            into.layer(&name).members_missing = missing;
+            layer.members_missing = from.fact(Some(total.saturating_sub(there)));
         }
         if let Some(task) = TASK.captures(line) {
-            let task = into.fact(Some(if &task[1] == "recovery" { "recover" } else { &task[1] }.to_owned()));
-            into.layer(&name).busy_with = task;
+            let task = if &task[1] == "recovery" { "recover" } else { &task[1] };
+            layer.busy_with = from.fact(Some(task.to_owned()));
         }
         if let Some(kib) = CHUNK.captures(line).and_then(|captures| captures[1].parse::<u64>().ok()) {
-            let chunk = into.fact(kib.checked_mul(1024));
-            into.layer(&name).chunk_bytes = chunk;
+            layer.chunk_bytes = from.fact(kib.checked_mul(1024));
         }
     }
     has_arrays
@@ -192,26 +177,25 @@ pub(super) fn is_pool_head(line: &str) -> bool {
 }
 
 /// Reads `zpool status`: a pool as an array, with devices that are not online, errors, and what it is busy with.
-pub(super) fn read_pools(section: &Section<'_>, into: &mut Reading<'_>) -> bool {
+pub(super) fn read_pools(section: &Section<'_>, into: &mut Reading) -> bool {
     let text = section.text();
     let mut pool: Option<String> = None;
     let mut is_table = false;
     let mut has_pools = false;
     let (mut missing, mut errors) = (0, 0);
+    let from = into.origin.clone();
     for line in text {
         let words: Vec<&str> = line.split_whitespace().collect();
         match words[..] {
             ["pool:", name, ..] => {
                 (pool, is_table, missing, errors) = (Some(name.to_owned()), false, 0, 0);
-                let level = into.fact(Some("zfs".to_owned()));
                 let layer = into.layer(name);
-                (layer.kind, layer.level) = (LayerKind::Array, level);
+                (layer.kind, layer.level) = (LayerKind::Array, from.fact(Some("zfs".to_owned())));
                 has_pools = true;
             }
             ["scan:", task @ ("resilver" | "scrub"), "in", "progress", ..] => {
-                let task = into.fact(Some(task.to_owned()));
                 if let Some(name) = &pool {
-                    into.layer(name).busy_with = task;
+                    into.layer(name).busy_with = from.fact(Some(task.to_owned()));
                 }
             }
             ["NAME", "STATE", "READ", "WRITE", "CKSUM"] => is_table = true,
@@ -226,10 +210,10 @@ pub(super) fn read_pools(section: &Section<'_>, into: &mut Reading<'_>) -> bool 
                     missing += u64::from(!matches!(state, "ONLINE" | "AVAIL" | "INUSE"));
                     errors += counts;
                 }
-                let facts = (into.fact(Some(missing)), into.fact(Some(errors)));
                 if let Some(pool) = &pool {
                     let layer = into.layer(pool);
-                    (layer.members_missing, layer.member_errors) = facts;
+                    layer.members_missing = from.fact(Some(missing));
+                    layer.member_errors = from.fact(Some(errors));
                 }
             }
             _ => {}

@@ -2,9 +2,7 @@
 
 use likenew_core::facts::DriveKind;
 
-use super::table::rows;
-use super::{Mark, Reading, Section, bytes_of, first_number, table_lines};
-use crate::facts::smartmontools::fill;
+use super::{Mark, Reading, Section, bytes_of, first_number, rows, table_lines};
 
 /// Whether a line has the headings of a table, or begins a list.
 pub(super) fn is_disk_head(line: &str) -> bool {
@@ -15,7 +13,7 @@ pub(super) fn is_disk_head(line: &str) -> bool {
     is_table || is_list
 }
 
-pub(super) fn read_disks(section: &Section<'_>, into: &mut Reading<'_>) -> bool {
+pub(super) fn read_disks(section: &Section<'_>, into: &mut Reading) -> bool {
     let text = section.text();
     into.is_linux.get_or_insert(false);
     let is_table = text[0].contains("HealthStatus") && !text[0].contains(" : ");
@@ -40,7 +38,7 @@ pub(super) fn read_disks(section: &Section<'_>, into: &mut Reading<'_>) -> bool 
 }
 
 /// Reads what is printed of one disk.
-fn put(field: impl Fn(&str) -> Option<String>, into: &mut Reading<'_>) -> bool {
+fn put(field: impl Fn(&str) -> Option<String>, into: &mut Reading) -> bool {
     let model = field("FriendlyName").or_else(|| field("Model"));
     let number = |name: &str| field(name).and_then(|text| first_number(&text));
     let (wear, temperature) = (number("Wear"), number("Temperature"));
@@ -61,43 +59,31 @@ fn put(field: impl Fn(&str) -> Option<String>, into: &mut Reading<'_>) -> bool {
         "Unhealthy" => Some(true),
         _ => None,
     });
-    let warnings = field("OperationalStatus").filter(|text| !matches!(text.as_str(), "OK" | "In Service"));
-    let warnings = into.fact(field("OperationalStatus").map(|_| warnings.into_iter().collect::<Vec<_>>()));
+    let warnings = field("OperationalStatus").map(|text| match text.as_str() {
+        "OK" | "In Service" => Vec::new(),
+        _ => vec![text],
+    });
     // The list has bytes, the table a rounded `931.51 GB`.
     let capacity = field("Size")
         .filter(|text| text.chars().all(|c| c.is_ascii_digit()))
         .and_then(|text| bytes_of(&text));
-    let (failing, capacity) = (into.fact(failing), into.fact(capacity));
-    let flash = into.fact((field("MediaType").as_deref() == Some("SSD")).then_some(0));
-    let firmware = into.fact(field("FirmwareVersion"));
-    let wear = into.fact(wear.map(|percent| percent as f64));
-    let temperature = into.fact(temperature.filter(|degrees| *degrees > 0).map(|degrees| degrees as f64));
-    let [hours, read_errors] =
-        [number("PowerOnHours"), number("ReadErrorsUncorrected")].map(|value| into.fact(value));
-    let bus = into.fact(field("BusType"));
     let at_first =
         into.facts.drives.first().map(|drive| drive.name.clone()).filter(|_| only_disk && model.is_none());
-    let mark = Mark {
-        name: at_first,
-        model,
-        serial: field("SerialNumber").map(|text| text.trim_end_matches('.').to_owned()),
-        capacity_bytes: None,
-    };
-    let drive = into.drive(&mark);
-    if drive.kind == DriveKind::Other {
-        drive.kind = kind;
-    }
+    let serial = field("SerialNumber").map(|text| text.trim_end_matches('.').to_owned());
+    let from = into.origin.clone();
+    let drive = into.drive(&Mark { name: at_first, model, serial, kind, ..Mark::default() });
     let (identity, health) = (&mut drive.identity, &mut drive.health);
-    fill(&mut identity.capacity_bytes, capacity);
-    fill(&mut identity.rotation_rpm, flash);
-    fill(&mut identity.firmware, firmware);
-    fill(&mut health.failing, failing);
-    fill(&mut health.warnings, warnings);
-    fill(&mut health.used_percent, wear);
-    fill(&mut health.temperature_c, temperature);
-    fill(&mut drive.counts.power_on_hours, hours);
-    fill(&mut drive.counts.media_errors, read_errors);
-    fill(&mut drive.link.bus, bus);
+    from.fill(&mut identity.capacity_bytes, capacity);
+    from.fill(&mut identity.rotation_rpm, (field("MediaType").as_deref() == Some("SSD")).then_some(0));
+    from.fill(&mut identity.firmware, field("FirmwareVersion"));
+    from.fill(&mut health.failing, failing);
+    from.fill(&mut health.warnings, warnings);
+    from.fill(&mut health.used_percent, wear.map(|percent| percent as f64));
+    let degrees = temperature.filter(|degrees| *degrees > 0).map(|degrees| degrees as f64);
+    from.fill(&mut health.temperature_c, degrees);
+    from.fill(&mut drive.counts.power_on_hours, number("PowerOnHours"));
+    from.fill(&mut drive.counts.media_errors, number("ReadErrorsUncorrected"));
+    from.fill(&mut drive.link.bus, field("BusType"));
     true
 }
 
@@ -106,18 +92,16 @@ pub(super) fn is_fsutil(line: &str) -> bool {
 }
 
 /// Reads `NTFS DisableDeleteNotify = 0  (Allows TRIM operations to be sent to the storage device)`; 7 and 8 print it without `NTFS`.
-pub(super) fn read_fsutil(section: &Section<'_>, into: &mut Reading<'_>) -> bool {
+pub(super) fn read_fsutil(section: &Section<'_>, into: &mut Reading) -> bool {
     let text = section.text();
     into.is_linux.get_or_insert(false);
     let ntfs = text.iter().find(|line| is_fsutil(line) && !line.trim_start().starts_with("ReFS"));
     let state = ntfs.and_then(|line| line.split_once('=')).and_then(|(_, value)| first_number(value));
-    let immediate = into.fact(state.map(|state| state == 0));
-    let is_known = immediate.value().is_some();
-    if is_known {
-        let kind = into.fact(Some("ntfs".to_owned()));
+    if state.is_some() {
+        let from = into.origin.clone();
         let file_system = into.file_system("C:");
-        fill(&mut file_system.kind, kind);
-        fill(&mut file_system.trimming.immediate, immediate);
+        from.fill(&mut file_system.kind, Some("ntfs".to_owned()));
+        from.fill(&mut file_system.trimming.immediate, state.map(|state| state == 0));
     }
-    is_known
+    state.is_some()
 }
