@@ -16,7 +16,7 @@ use likenew_core::target::Geometry;
 use likenew_core::target_error::TargetError;
 use likenew_core::units::{Nanos, exact_size};
 use likenew_core::workload::Access;
-use rustix::fs::{Mode, OFlags, fstatvfs, openat, syncfs};
+use rustix::fs::{Mode, OFlags, fstatvfs, ftruncate, openat, syncfs};
 use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit, setrlimit};
 
@@ -196,6 +196,10 @@ impl FileTable {
         if !entry.is_present.load(Ordering::Acquire) {
             return Ok(());
         }
+        let fd = entry.fd.get().expect("a file that is there has a descriptor");
+        // XFS frees the blocks of a deleted file in the background (since Linux 5.14), too late for a TRIM that
+        // follows, and those of an emptied file at once. If it cannot be emptied, it is deleted all the same.
+        let _ = ftruncate(fd, 0);
         match self.scratch.delete(file as u32) {
             Ok(()) | Err(Errno::NOENT) => {}
             Err(errno) => return Err(errno),
@@ -203,7 +207,7 @@ impl FileTable {
         entry.is_present.store(false, Ordering::Release);
         entry.dirty.store(false, Ordering::Release);
         // Gives up the last reference to the file, which is when its space becomes free.
-        redirect(entry.fd.get().expect("a file that is there has a descriptor"), &self.nothing)
+        redirect(fd, &self.nothing)
     }
 
     /// Bytes that may still be written without touching the reserve.

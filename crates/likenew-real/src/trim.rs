@@ -92,6 +92,34 @@ fn wait_for(is_done: impl Fn() -> bool, until: Nanos, clock: &Monotonic) {
     }
 }
 
+/// Time without change after which counters are taken as final. Chosen: a drive needs less for one TRIM.
+const QUIET: Nanos = Nanos::from_millis(250);
+/// Longest wait for counters to become final.
+const SETTLING_MAX: Nanos = Nanos::from_secs(5);
+
+/// How far the counters have moved since `before`, once the last TRIM is counted: XFS answers before it is done
+/// (since Linux 6.6). `accepted` bytes are all that can be counted.
+fn settled(
+    devices: &[BlockDevice],
+    before: &Counters,
+    accepted: u64,
+    clock: &Monotonic,
+) -> Vec<DiscardCounters> {
+    let moved = || Counters::read(devices).since(before);
+    let (mut latest, mut changed_at) = (moved(), clock.now());
+    let until = changed_at + SETTLING_MAX;
+    while latest.first().is_some_and(|top| top.bytes < accepted)
+        && clock.now() < until.min(changed_at + QUIET)
+    {
+        clock.rest(clock.now() + POLL_INTERVAL);
+        let now = moved();
+        if now != latest {
+            (latest, changed_at) = (now, clock.now());
+        }
+    }
+    latest
+}
+
 /// Sends TRIM, and watches the counters while it does. Has to be made before anything is freed.
 pub(crate) struct Sender {
     immediate: bool,
@@ -126,7 +154,7 @@ impl Sender {
         };
         sent.bytes = bytes;
         sent.elapsed = clock.now() - started_at;
-        sent.discard_counters = Counters::read(&self.devices).since(&self.before);
+        sent.discard_counters = settled(&self.devices, &self.before, sent.accepted_bytes.unwrap_or(0), clock);
         sent
     }
 
@@ -229,7 +257,7 @@ pub(crate) fn trim_free_space(folder: impl AsFd, mounted: &MountedDevice, clock:
         Ok(bytes) => ProbeResult::FixReport(FixReport {
             bytes,
             elapsed: clock.now() - started_at,
-            discard_counters: Counters::read(&devices).since(&before),
+            discard_counters: settled(&devices, &before, bytes, clock),
             ..FixReport::default()
         }),
         Err(errno) => ProbeResult::Unknown(refusal(errno)),
