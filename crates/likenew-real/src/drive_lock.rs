@@ -200,10 +200,13 @@ impl Drop for DriveLock {
     }
 }
 
+/// How often /proc/locks is read: the kernel gives it in pieces, and may leave out a line if a lock ends in between.
+const LOCKS_READ: u32 = 3;
+
 /// Who holds the lock of an open file, as /proc/locks shows to all users.
 fn holder(file: &File) -> String {
-    let locks = fs::read("/proc/locks").unwrap_or_default();
-    let Some(process) = process_of(file, &String::from_utf8_lossy(&locks)) else {
+    let read = || String::from_utf8_lossy(&fs::read("/proc/locks").unwrap_or_default()).into_owned();
+    let Some(process) = (0..LOCKS_READ).find_map(|_| process_of(file, &read())) else {
         return wording::INVISIBLE_HOLDER.to_owned();
     };
     let command = fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
