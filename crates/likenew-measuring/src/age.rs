@@ -1,12 +1,8 @@
 //! Measures a drive, ages it by writing, and measures it again: how much slower does use make it?
 
-mod answers;
 mod results;
 mod wording;
 mod workloads;
-
-use std::fmt;
-use std::str::FromStr;
 
 use clap::ArgAction::Set;
 use clap::Args;
@@ -17,16 +13,15 @@ use likenew_core::serde_as_text;
 use likenew_core::units::{Nanos, duration_text, parse_duration, parse_size, size_text};
 use likenew_core::workload::{DEPTH_LIMIT, Workload};
 use likenew_procedure_support::failures::{failure_answers, spare_failing_drive};
-use likenew_procedure_support::fit::{Fitting, Options, Unfit, defaults, file_size_to_fill, on_or_off};
-use likenew_procedure_support::options::{DAY, check_multiple, check_range, options};
+use likenew_procedure_support::fit::{Fitting, Options, Unfit, file_size_to_fill, on_or_off};
+use likenew_procedure_support::options::{DAY, check_multiple, check_range};
 use likenew_procedure_support::wording::{answer_as_summary, ended_early, out_of_range, too_small_for};
 use serde::{Deserialize, Serialize};
 
-use answers::{NOTICED_PERCENT, answers};
-use results::{AgeResults, Comparison};
+use results::{AgeResults, NOTICED_PERCENT, answers};
 pub use wording::DESCRIPTOR;
 pub use workloads::FILE_BYTES;
-use workloads::{Part, Phase, ZoneLayout, aging_workloads, check_bytes, phase_workloads};
+use workloads::{Part, ZoneLayout, aging_workloads, check_bytes, phase_workloads};
 
 /// Measure, age the drive, and measure again: new against used
 ///
@@ -78,18 +73,9 @@ pub struct AgeOptions {
     pub data: DataClass,
 }
 
-impl Default for AgeOptions {
-    fn default() -> Self {
-        defaults()
-    }
-}
-
 impl Options for AgeOptions {
     const DESCRIPTOR: &'static Descriptor = &DESCRIPTOR;
-
-    fn writes(&self, _: &dyn Fn(&str) -> bool) -> bool {
-        true
-    }
+    const WRITES: bool = true;
 
     /// Sets span and file size in a folder, and limits the random span: measuring must not age the drive.
     fn fit(&mut self, fitting: &mut Fitting<'_>) -> Result<(), Unfit> {
@@ -141,14 +127,6 @@ pub struct Age {
 }
 
 impl Age {
-    /// From the options of a plan.
-    ///
-    /// # Errors
-    /// A sentence that names the option and what it may be.
-    pub fn from_options(table: &toml::Table) -> Result<Self, String> {
-        Self::new(options("age", table)?)
-    }
-
     /// With these options.
     ///
     /// # Errors
@@ -253,28 +231,25 @@ impl Age {
         self.add_overview(&mut findings, &comparisons);
         for (name, rows) in [("new_vs_used", &comparisons), ("applications", &applications)] {
             let known = rows.iter().filter(|row| row.value(Phase::New).is_some());
-            findings
-                .tables
-                .insert(name.into(), known.map(|comparison| comparison.row(self.has_idle())).collect());
+            findings.tables.insert(name.into(), known.map(|row| row.row(self.has_idle())).collect());
         }
         let intervals = comparisons.iter().chain(&applications).flat_map(Comparison::intervals);
         findings.tables.insert("intervals".into(), intervals.collect());
         let pictures = [
             ("used_vs_new", results::speed_against_new(&comparisons)),
             ("random_writes", results::random_writes(measured)),
-            ("aging", results::aging(measured.aging())),
+            ("aging", results::aging_series(measured.aging())),
         ];
-        findings
-            .series
-            .extend(pictures.into_iter().filter_map(|(name, series)| Some((name.to_owned(), series?))));
+        for (name, series) in pictures {
+            findings.series.extend(series.map(|series| (name.to_owned(), series)));
+        }
         findings
     }
 
     /// Adds the table of new and used; below it the idle time, and every other problem or open question.
     fn add_overview(&self, findings: &mut Findings, comparisons: &[Comparison]) {
         let known = comparisons.iter().filter(|comparison| comparison.value(Phase::New).is_some());
-        let rows: Vec<wording::TableRow> = known.map(Comparison::cells).collect();
-        let table = wording::table(&rows, self.has_idle(), NOTICED_PERCENT);
+        let table = wording::table(&known.collect::<Vec<_>>(), self.has_idle(), NOTICED_PERCENT);
         findings.overview.table = (!table.rows.is_empty()).then_some(table);
         // The summary repeats the first answer, and the table shows these.
         let in_table = ["sequential_write", "application_score", "random_read", "sequential_read"];
@@ -284,8 +259,66 @@ impl Age {
     }
 }
 
+/// A measurement of the drive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
+enum Phase {
+    /// Before the aging.
+    New,
+    /// Straight after the aging.
+    Used,
+    /// After the idle time.
+    AfterIdle,
+}
+
+impl Phase {
+    const ALL: [Self; 3] = [Self::New, Self::Used, Self::AfterIdle];
+
+    /// What tables call it.
+    fn key(self) -> &'static str {
+        self.into()
+    }
+
+    /// What workloads call it.
+    fn name(self) -> String {
+        self.key().replace('_', " ")
+    }
+}
+
+/// Which direction is better. A drop is always a change for the worse: for a rate the share that is lost,
+/// 100% at most; for a latency the share that is added, without limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Better {
+    Higher,
+    Lower,
+}
+
+/// How the passes of a metric become one number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Summary {
+    Mean,
+    /// The mean, for tests whose n-th pass covers the same part of the drive in each phase. Parts may differ by
+    /// design, as on a disk, so each pass is compared with its counterpart.
+    MeanOfPairs,
+    /// The maximum of the longest latencies. It has no interval.
+    Longest,
+}
+
+/// One metric in all phases.
+#[derive(Clone, Debug)]
+struct Comparison {
+    test: &'static str,
+    /// The unit of its values: `bytes/s`, `ns` or `points`.
+    unit: &'static str,
+    better: Better,
+    summary: Summary,
+    /// The value of each pass, by phase in the order of [`Phase::ALL`].
+    passes: [Vec<f64>; 3],
+}
+
 /// How the drive is aged between the two measurements.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, strum::Display, strum::EnumString)]
+#[strum(serialize_all = "lowercase", parse_err_ty = String, parse_err_fn = wording::unknown_recipe)]
 pub enum Recipe {
     /// Every address is written once, in sequence, as in AnandTech's tables of new and used drives (2009).
     #[default]
@@ -299,27 +332,6 @@ pub enum Recipe {
 impl Recipe {
     /// All recipes.
     pub const ALL: [Self; 3] = [Self::Fill, Self::Overwrite, Self::Churn];
-}
-
-impl fmt::Display for Recipe {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Fill => "fill",
-            Self::Overwrite => "overwrite",
-            Self::Churn => "churn",
-        })
-    }
-}
-
-impl FromStr for Recipe {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        Self::ALL
-            .into_iter()
-            .find(|recipe| recipe.to_string() == text)
-            .ok_or_else(|| wording::unknown_recipe(text))
-    }
 }
 
 serde_as_text!(Recipe);

@@ -1,7 +1,6 @@
 //! Replays the published I/O of applications: their speed, a score, and how the score holds up under sustained
 //! writes.
 
-mod answers;
 pub mod application;
 pub mod library;
 mod phases;
@@ -18,17 +17,16 @@ use likenew_core::target::Geometry;
 use likenew_core::units::{Nanos, duration_text, exact_size, parse_duration, parse_size, size_text};
 use likenew_core::workload::Workload;
 use likenew_procedure_support::estimate::is_whole;
-use likenew_procedure_support::failures::{failure_answers, spare_failing_drive};
-use likenew_procedure_support::fit::{Fitting, Options, Unfit, defaults, file_size_to_fill, number};
-use likenew_procedure_support::options::{check_multiple, check_range, check_time, options};
+use likenew_procedure_support::failures::add_failures;
+use likenew_procedure_support::fit::{Fitting, Options, Unfit, file_size_to_fill, number};
+use likenew_procedure_support::options::{check_multiple, check_range, check_time};
 use likenew_procedure_support::wording::{ended_early, out_of_range, span_too_large, too_small_for};
 use likenew_procedure_support::workloads::prepare;
 use serde::{Deserialize, Serialize};
 
-use answers::Run;
 use application::Application;
 use phases::{FILLS, Kind, PHASES, sequential_fill};
-use results::{AppResults, PassTotals, Writes};
+use results::{AppResults, PassTotals, Run, Writes};
 use stage::{Amount, Stage};
 pub use wording::DESCRIPTOR;
 
@@ -87,18 +85,9 @@ pub struct AppsOptions {
     pub file_size: u64,
 }
 
-impl Default for AppsOptions {
-    fn default() -> Self {
-        defaults()
-    }
-}
-
 impl Options for AppsOptions {
     const DESCRIPTOR: &'static Descriptor = &DESCRIPTOR;
-
-    fn writes(&self, _: &dyn Fn(&str) -> bool) -> bool {
-        true
-    }
+    const WRITES: bool = true;
 
     fn fit(&mut self, fitting: &mut Fitting<'_>) -> Result<(), Unfit> {
         /// The default span is the usable space divided by this.
@@ -194,14 +183,6 @@ pub struct Apps {
 }
 
 impl Apps {
-    /// From the options of a plan.
-    ///
-    /// # Errors
-    /// A sentence that names the option and what it may be.
-    pub fn from_options(table: &toml::Table) -> Result<Self, String> {
-        Self::new(options("apps", table)?)
-    }
-
     /// With these options.
     ///
     /// # Errors
@@ -341,10 +322,9 @@ impl Apps {
         let run = Run { options: &self.options, evidence };
         let mut findings = Findings::default();
         run.put(&mut findings, measured);
-        findings.answers.extend(failure_answers(&evidence.segments));
-        findings.answers.extend((done < planned).then(|| ended_early(done, planned)));
-        spare_failing_drive(&mut findings.answers, evidence);
-        answers::finish(&mut findings);
+        let unfinished = (done < planned).then(|| ended_early(done, planned));
+        add_failures(&mut findings.answers, evidence, unfinished);
+        results::finish(&mut findings);
         results::put_tables(&mut findings, measured, self.options.consistency);
         results::put_series(&mut findings, measured, self.options.consistency);
         findings

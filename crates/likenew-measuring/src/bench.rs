@@ -13,17 +13,16 @@ use likenew_core::segment::Segment;
 use likenew_core::units::{Nanos, duration_text, parse_duration, parse_size, size_text};
 use likenew_core::workload::{Mix, Stream, Until, Workload};
 use likenew_procedure_support::estimate::{Estimate, Passes, distinct, grouped};
-use likenew_procedure_support::failures::{failure_answers, spare_failing_drive};
-use likenew_procedure_support::fit::{Fitting, Options, Unfit, arguments, defaults, mix_of_reads};
+use likenew_procedure_support::failures::add_failures;
+use likenew_procedure_support::fit::{Fitting, Options, Unfit, arguments, mix_of_reads};
 use likenew_procedure_support::options::{
-    DAY, check_idle, check_multiple, check_ops, check_range, check_time, options,
+    DAY, check_idle, check_multiple, check_ops, check_range, check_span, check_time, check_writable,
 };
 use likenew_procedure_support::precision_goal::{self, MeanPrecision, PrecisionGoal};
 use likenew_procedure_support::profile::{Profile, Test};
 use likenew_procedure_support::rerun::Rerun;
 use likenew_procedure_support::rows::Columns as _;
 use likenew_procedure_support::series::{axis, speed};
-use likenew_procedure_support::wording::{span_too_large, target_is_read_only};
 use likenew_procedure_support::workloads::prepare;
 use likenew_rated::{Figure, Usual, usual_for};
 use likenew_stats::interval::{Goal, Interval, Precision, precision};
@@ -89,12 +88,6 @@ fn is_usual(by: &[CommitBy]) -> bool {
     matches!(by, [by] if by.is_usual())
 }
 
-impl Default for BenchOptions {
-    fn default() -> Self {
-        defaults()
-    }
-}
-
 impl BenchOptions {
     /// The options that an advised command leaves out. Without `precise`, it always names its passes.
     fn usual(&self) -> Self {
@@ -132,14 +125,6 @@ pub struct Bench {
 }
 
 impl Bench {
-    /// From the options of a plan.
-    ///
-    /// # Errors
-    /// A sentence that names the option and what it may be.
-    pub fn from_options(table: &toml::Table) -> Result<Self, String> {
-        Self::new(options("bench", table)?)
-    }
-
     /// With these options.
     ///
     /// # Errors
@@ -155,10 +140,6 @@ impl Bench {
         check_multiple("span", span, SPAN_MIN)?;
         check_ops(&options.ops)?;
         Ok(Self { options })
-    }
-
-    fn writes(&self) -> bool {
-        self.options.ops.iter().any(|op| op.writes())
     }
 
     /// The lines of the table, from top to bottom.
@@ -223,12 +204,8 @@ impl Procedure for Bench {
 
     fn run(&self, steps: &mut Steps<'_>) -> Result<Findings, String> {
         let geometry = &steps.evidence().geometry;
-        if self.options.span > geometry.capacity {
-            return Err(span_too_large(self.options.span, geometry.capacity, SPAN_MIN));
-        }
-        if self.writes() && !geometry.writable {
-            return Err(target_is_read_only());
-        }
+        check_span(self.options.span, geometry, SPAN_MIN)?;
+        check_writable(&self.options.ops, geometry)?;
         let (mut measured, mut commits) = (Vec::new(), Vec::new());
         let _ended =
             self.measure(steps, &mut measured).and_then(|()| self.measure_commits(steps, &mut commits));
@@ -319,11 +296,8 @@ impl Bench {
                 Some(wording::table(lines.iter().map(ResultLine::cells), &usual, commits));
             findings.series.insert("bandwidth".into(), bandwidth(lines));
         }
-        findings.answers.extend(failure_answers(&evidence.segments));
-        if self.options.precise.is_none() {
-            findings.answers.extend(self.coverage(lines));
-        }
-        spare_failing_drive(&mut findings.answers, evidence);
+        let coverage = if self.options.precise.is_none() { self.coverage(lines) } else { None };
+        add_failures(&mut findings.answers, evidence, coverage);
         findings.tables.insert("results".into(), lines.iter().map(ResultLine::row).collect());
         findings.tables.insert("passes".into(), lines.iter().flat_map(ResultLine::pass_rows).collect());
         if !commits.is_empty() {
@@ -378,10 +352,9 @@ impl Bench {
             let spread = lines.iter().map(ResultLine::ratio).fold(1.0, f64::max) - 1.0;
             return wording::passes_agree(Share(spread));
         };
-        let passes = (Rate(worst.slowest()), Rate(worst.fastest()));
-        let limit = Share(UNSTEADY_RATIO - 1.0);
-        let answer =
-            wording::passes_disagree(unsteady.len(), lines.len(), limit, (&worst.name(), passes.0, passes.1));
+        let (slowest, fastest) = (Rate(worst.slowest()), Rate(worst.fastest()));
+        let (name, limit) = (worst.name(), Share(UNSTEADY_RATIO - 1.0));
+        let answer = wording::passes_disagree(unsteady.len(), lines.len(), limit, &name, slowest, fastest);
         // The answer itself names the test if only one is unsteady.
         unsteady.iter().filter(|_| unsteady.len() > 1).fold(answer, |answer, line| {
             let (slowest, fastest) = (Rate(line.slowest()), Rate(line.fastest()));
@@ -420,13 +393,8 @@ impl Bench {
         let cut: Vec<&ResultLine<'_>> = sequential.iter().filter(is_cut).copied().collect();
         let least = cut.iter().min_by(|a, b| a.coverage_min().total_cmp(&b.coverage_min()))?;
         // A limit in the plan is no fault of the drive.
-        let answer = wording::passes_cut_short(
-            cut.len(),
-            sequential.len(),
-            self.options.time,
-            Size(self.options.span),
-            (&least.name(), Share(least.coverage_min())),
-        );
+        let (time, span, share) = (self.options.time, Size(self.options.span), Share(least.coverage_min()));
+        let answer = wording::passes_cut_short(cut.len(), sequential.len(), time, span, &least.name(), share);
         Some(cut.iter().fold(answer, |answer, line| {
             answer.with_evidence(wording::covered(&line.name(), Share(line.coverage_min())))
         }))

@@ -1,42 +1,36 @@
 //! Tells RAM from drive: measures the same I/O past the page cache, through it and to nowhere, and compares the bytes
 //! with the device counters.
 
-mod answers;
-mod levels;
 mod wording;
 
 use clap::Args;
 use likenew_core::drive::TargetKind;
-use likenew_core::findings::{Answer, Findings, Standing};
+use likenew_core::findings::{Answer, Findings, Row, Series, Shape, Standing};
 use likenew_core::io::{DataClass, Op};
 use likenew_core::procedure::{Descriptor, Ended, Evidence, Layout, Procedure, Steps};
-use likenew_core::quantity::Rate;
-use likenew_core::region::Region;
-use likenew_core::segment::Stop;
+use likenew_core::quantity::{Rate, Share};
+use likenew_core::segment::{Segment, Stop};
+use likenew_core::tally::Tally;
 use likenew_core::target::{Clock, Geometry};
 use likenew_core::units::{Nanos, duration_text, parse_duration, parse_size, size_text};
-use likenew_core::workload::{AccessPattern, Mix, Stream, Until, Workload};
+use likenew_core::workload::{Access, Mix, Stream, Until, Workload};
+use likenew_procedure_support::estimate::{Estimate, grouped};
+use likenew_procedure_support::failures::add_failures;
+use likenew_procedure_support::fit::{Fitting, Options, Unfit, arguments};
+use likenew_procedure_support::options::{check_multiple, check_range, check_span, check_time};
+use likenew_procedure_support::pattern::Pattern;
+use likenew_procedure_support::rerun::Rerun;
+use likenew_procedure_support::rows::Columns as _;
+use likenew_procedure_support::series::{axis, estimated_line, speed};
+use likenew_procedure_support::wording::{MEASURED_ONCE, answer_as_summary, ended_early};
+use likenew_procedure_support::workloads::prepare;
+use likenew_stats::interval::Interval;
 use serde::{Deserialize, Serialize};
+use strum::VariantArray as _;
 
 use crate::data::{Test, TestArguments, test_arguments};
-use levels::{Level, Levels, MeasuredLevel, Pass};
-use likenew_procedure_support::failures::{failure_answers, spare_failing_drive};
-use likenew_procedure_support::fit::{Fitting, Options, Unfit, arguments, defaults};
-use likenew_procedure_support::options::options;
-use likenew_procedure_support::pattern::Pattern;
-use likenew_procedure_support::wording::{
-    answer_as_summary, ended_early, not_a_multiple, not_a_power_of_two, out_of_range, patterns_once,
-    span_too_large,
-};
-use likenew_procedure_support::workloads::prepare;
-
-/// What the procedure measures and what it costs.
-pub static DESCRIPTOR: Descriptor = Descriptor {
-    name: "cache",
-    question: wording::QUESTION,
-    writes: wording::WRITES,
-    manual: include_str!("cache.md"),
-};
+pub use wording::DESCRIPTOR;
+use wording::{RamShare, Speeds};
 
 /// How much of the speed is the page cache or the drive's cache?
 #[derive(Args, Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -74,12 +68,6 @@ const USUAL_TESTS: [Test; 2] = [
     Test { pattern: Pattern::Random, block: 4096, depth: 1 },
 ];
 
-impl Default for CacheOptions {
-    fn default() -> Self {
-        defaults()
-    }
-}
-
 impl Options for CacheOptions {
     const DESCRIPTOR: &'static Descriptor = &DESCRIPTOR;
 
@@ -87,7 +75,7 @@ impl Options for CacheOptions {
         if !(fitting.is_chosen)("tests") {
             self.tests = self.each.tests(&USUAL_TESTS)?;
         }
-        let step = self.tests.iter().map(|test| test.block).fold(SPAN_STEP, u64::max);
+        let step = Test::block_max(&self.tests, SPAN_STEP);
         if !(fitting.is_chosen)("span") {
             self.span = self.span.max(step);
         }
@@ -107,9 +95,6 @@ impl CacheOptions {
 /// The span is a multiple of this.
 pub const SPAN_STEP: u64 = 1 << 20;
 const BLOCK_MIN: u64 = 4 << 10;
-const BLOCK_MAX: u64 = 64 << 20;
-/// Longest time of a test. Chosen: longer is a mistake.
-const DAY: Nanos = Nanos::from_secs(86_400);
 
 /// Time of a test without a drive. Chosen: its speed is steady, so this is long enough.
 const NULL_TIME: Nanos = Nanos::from_millis(100);
@@ -123,44 +108,17 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// From the options of a plan.
-    ///
-    /// # Errors
-    /// A sentence that names the option and what it may be.
-    pub fn from_options(table: &toml::Table) -> Result<Self, String> {
-        Self::new(options("cache", table)?)
-    }
-
     /// With these options.
     ///
     /// # Errors
     /// A sentence that names the option and what it may be.
     pub fn new(options: CacheOptions) -> Result<Self, String> {
         let CacheOptions { tests, span, passes, time, .. } = &options;
-        let several = |pattern| tests.iter().filter(|test| test.pattern == pattern).count() > 1;
-        if tests.is_empty() || several(Pattern::Sequential) || several(Pattern::Random) {
-            return Err(patterns_once());
-        }
-        for Test { block, depth, .. } in tests {
-            if !(BLOCK_MIN..=BLOCK_MAX).contains(block) || !block.is_power_of_two() {
-                return Err(not_a_power_of_two("block", *block, BLOCK_MIN, BLOCK_MAX));
-            }
-            if !(1..=1024).contains(depth) {
-                return Err(out_of_range("depth", depth, 1, 1024));
-            }
-            if *span < *block || !span.is_multiple_of(*block) {
-                return Err(not_a_multiple("span", *span, *block));
-            }
-        }
-        if *span == 0 || !span.is_multiple_of(SPAN_STEP) {
-            return Err(not_a_multiple("span", *span, SPAN_STEP));
-        }
-        if !(1..=1000).contains(passes) {
-            return Err(out_of_range("passes", passes, 1, 1000));
-        }
-        if !(Nanos::from_millis(1)..=DAY).contains(time) {
-            return Err(out_of_range("time", time, "1ms", "24h"));
-        }
+        Test::check_all(tests, BLOCK_MIN)?;
+        tests.iter().try_for_each(|test| check_multiple("span", *span, test.block))?;
+        check_multiple("span", *span, SPAN_STEP)?;
+        check_range("passes", *passes, 1..=1000)?;
+        check_time("time", *time)?;
         Ok(Self { options })
     }
 }
@@ -182,11 +140,8 @@ impl Procedure for Cache {
         if evidence.geometry.clock == Clock::Virtual && evidence.geometry.carries_data {
             return Err(wording::simulated_cache_holds_no_data());
         }
-        let (span, capacity) = (self.options.span, evidence.geometry.capacity);
-        if span > capacity {
-            let step = self.options.tests.iter().map(|test| test.block).fold(SPAN_STEP, u64::max);
-            return Err(span_too_large(span, capacity, step));
-        }
+        let step = Test::block_max(&self.options.tests, SPAN_STEP);
+        check_span(self.options.span, &evidence.geometry, step)?;
         let mut passes = Vec::new();
         let _ended = self.measure(steps, &mut passes);
         passes.retain(Pass::is_complete);
@@ -200,7 +155,7 @@ impl Cache {
         let CacheOptions { ref tests, span, data, .. } = self.options;
         let geometry = &steps.evidence().geometry;
         let cells = cells(geometry);
-        let is_first_read = |(level, _): &(Level, Op)| *level == Level::First;
+        let is_first_read = |(level, _): &(Level, Op)| *level == Level::FirstBuffered;
         let first_read = cells.iter().position(is_first_read).expect("every pass has a first read");
         if geometry.writable {
             steps.run_seeded(|| prepare(span, span, data))?;
@@ -228,40 +183,36 @@ impl Cache {
     /// `read_bytes`: bytes that the workload before it read.
     fn workload(&self, number: u32, test: Test, level: Level, op: Op, read_bytes: u64) -> Workload {
         let CacheOptions { span, time, data, passes, .. } = self.options;
-        let region = Region::bytes(0..span);
-        let (place, most) = match test.pattern {
-            Pattern::Sequential => (AccessPattern::Sequential(region), span),
-            Pattern::Random => (AccessPattern::Random(region), (span / RANDOM_PART).max(test.block)),
+        let most = match test.pattern {
+            Pattern::Sequential => span,
+            Pattern::Random => (span / RANDOM_PART).max(test.block),
         };
         let until = |bytes| Until { elapsed: Some(time), bytes: Some(bytes), ops: None };
         let until = match level {
             Level::Null => Until::elapsed(time.min(NULL_TIME)),
             // Addresses that the first read did not reach are in no cache yet.
-            Level::Second => until(read_bytes.clamp(test.block, most)),
+            Level::SecondBuffered => until(read_bytes.clamp(test.block, most)),
             _ => until(most),
         };
         let block = u32::try_from(test.block).expect("a block is at most 64 MiB");
-        let stream = Stream::closed(Mix::Only(op), block, place, test.depth, data);
+        let stream = Stream::closed(Mix::Only(op), block, test.pattern.over(0..span), test.depth, data);
         let name = format!("{} {} {op} {number}/{passes}", test.pattern, level.name());
         Workload {
             access: level.access(),
-            flush: level == Level::Flushed,
+            flush: level == Level::BufferedFlushed,
             ..Workload::new(name, until, vec![stream])
         }
     }
 
     fn findings(&self, evidence: &Evidence, passes: &[Pass<'_>]) -> Findings {
         let levels = Levels::of(passes, &self.options);
-        let answers = answers::answers(&levels, &self.options, evidence);
+        let answers = answers(&levels, &self.options, evidence);
         let mut findings = Findings { answers, ..Findings::default() };
-        findings.answers.extend(failure_answers(&evidence.segments));
         let run = evidence.segments.iter().filter(|segment| segment.stop == Stop::Reached).count();
         let of_a_pass = self.options.tests.len() * cells(&evidence.geometry).len();
         let planned = usize::from(evidence.geometry.writable) + self.options.passes as usize * of_a_pass;
-        if run < planned {
-            findings.answers.push(ended_early(run, planned));
-        }
-        spare_failing_drive(&mut findings.answers, evidence);
+        let unfinished = (run < planned).then(|| ended_early(run, planned));
+        add_failures(&mut findings.answers, evidence, unfinished);
         let is_failing = evidence.segments.iter().any(|segment| segment.errors() > 0);
         findings.summary = self.summary(&findings, &levels, is_failing);
         add_overview(&mut findings, &levels, is_failing);
@@ -274,14 +225,14 @@ impl Cache {
     fn summary(&self, findings: &Findings, levels: &Levels<'_>, is_failing: bool) -> String {
         let first = findings.answers.first().map(answer_as_summary).unwrap_or_default();
         if is_failing {
-            return answers::direct_summary(levels, &self.options).unwrap_or(first);
+            return direct_summary(levels, &self.options).unwrap_or(first);
         }
         let is_one_pass = levels.are_of_one_pass();
         let is_open = |answer: &Answer| answer.standing == Standing::Unknown;
         if is_one_pass && findings.answers.first().is_some_and(is_open) {
             return wording::SUMMARY_OF_ONE_PASS.into();
         }
-        answers::summary(levels, &self.options).unwrap_or(first)
+        summary(levels, &self.options).unwrap_or(first)
     }
 }
 
@@ -304,15 +255,7 @@ fn add_overview(findings: &mut Findings, levels: &Levels<'_>, is_failing: bool) 
     };
     let mut drawn: Vec<_> = levels.0.iter().filter(is_drawn).collect();
     drawn.sort_by_key(|measured| (measured.test.pattern == Pattern::Random, measured.op == Op::Read));
-    let rows = drawn.into_iter().map(|measured| wording::TableRow {
-        pattern: measured.test.pattern,
-        op: measured.op,
-        path: measured.level.path(),
-        rate: Rate(measured.speed()),
-        interval: measured.speed_interval(),
-        ram: measured.ram(),
-    });
-    let table = wording::table(rows);
+    let table = wording::table(drawn.into_iter());
     if table.rows.is_empty() {
         return;
     }
@@ -328,4 +271,356 @@ fn add_overview(findings: &mut Findings, levels: &Levels<'_>, is_failing: bool) 
     };
     let remarks = findings.answers.iter().skip(1).filter(is_remark);
     findings.overview.answers = remarks.map(|answer| answer.id.clone()).collect();
+}
+
+/// Where an I/O ends.
+///
+/// In the order from the program to the drive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, strum::VariantArray)]
+#[serde(rename_all = "snake_case")]
+enum Level {
+    /// Nowhere: the limit of likenew itself.
+    Null,
+    /// In the page cache.
+    Buffered,
+    /// In the page cache, then made durable by a flush whose time counts.
+    BufferedFlushed,
+    /// Through a page cache without this data, if likenew may drop its pages.
+    FirstBuffered,
+    /// Through the page cache again, which now holds the data.
+    SecondBuffered,
+    /// At the drive.
+    Direct,
+}
+
+impl Level {
+    /// What each pass measures for a pattern, in this order: reads come after writes have filled the page cache.
+    const OF_A_PASS: [(Self, Op); 8] = [
+        (Self::Null, Op::Write),
+        (Self::Null, Op::Read),
+        (Self::Buffered, Op::Write),
+        (Self::BufferedFlushed, Op::Write),
+        (Self::FirstBuffered, Op::Read),
+        (Self::SecondBuffered, Op::Read),
+        (Self::Direct, Op::Read),
+        (Self::Direct, Op::Write),
+    ];
+
+    /// What workloads call it; tables have an identifier.
+    fn name(self) -> &'static str {
+        ["null", "buffered", "buffered, flushed", "first buffered", "second buffered", "direct"]
+            [self as usize]
+    }
+
+    /// The path of its I/Os, as the first screen and the chart name it.
+    fn path(self) -> &'static str {
+        match self {
+            Self::FirstBuffered => "buffered, 1st read",
+            Self::SecondBuffered => "buffered, 2nd read",
+            level => level.name(),
+        }
+    }
+
+    fn access(self) -> Access {
+        match self {
+            Self::Null => Access::Null,
+            Self::Direct => Access::Direct,
+            _ => Access::Buffered,
+        }
+    }
+
+    /// Whether it begins with an empty page cache, if likenew may empty it.
+    fn is_cold(self) -> bool {
+        matches!(self, Self::Buffered | Self::BufferedFlushed | Self::FirstBuffered)
+    }
+}
+
+/// One pass of an operation at a level.
+#[derive(Clone, Copy)]
+struct Pass<'a> {
+    /// Counted from 1.
+    number: u32,
+    test: Test,
+    level: Level,
+    op: Op,
+    segment: &'a Segment,
+}
+
+impl Pass<'_> {
+    /// Whether its speed counts. After an interruption, a second read no longer finds its data in memory.
+    fn is_complete(&self) -> bool {
+        let is_lost = self.segment.after_interruption && self.level == Level::SecondBuffered;
+        self.segment.bytes_per_s().is_some()
+            && self.bytes_moved() > 0
+            && self.segment.stop == Stop::Reached
+            && !is_lost
+    }
+
+    fn bytes_per_s(&self) -> f64 {
+        self.segment.bytes_per_s().expect("a complete pass has a speed")
+    }
+
+    fn bytes_moved(&self) -> u64 {
+        self.segment.bytes(self.op)
+    }
+
+    fn device_bytes(&self) -> Option<u64> {
+        self.segment.device_counters?.bytes(self.op)
+    }
+
+    /// The share of the bytes that did not reach the device during the run; `None` for I/O to nowhere, which was not
+    /// in memory either.
+    fn ram(&self) -> Option<f64> {
+        let device_bytes = self.device_bytes().filter(|_| self.level != Level::Null)?;
+        Some((1.0 - device_bytes as f64 / self.bytes_moved() as f64).max(0.0))
+    }
+
+    fn row(&self) -> Row {
+        let flush = self.segment.total_of(Op::Flush);
+        Row::new()
+            .with("pass", self.number)
+            .with("level", self.level)
+            .with("op", self.op)
+            .with("pattern", self.test.pattern)
+            .with("bytes_per_s", self.bytes_per_s())
+            .with("moved_bytes", self.bytes_moved())
+            .with("counted_bytes", self.device_bytes())
+            .with("ram_percent", self.ram().map(percent))
+            .with("flush_ns", (flush.ios > 0).then_some(flush.latency_ns_sum))
+    }
+}
+
+/// All passes of one operation at one level.
+struct MeasuredLevel<'a> {
+    test: Test,
+    level: Level,
+    op: Op,
+    passes: Vec<Pass<'a>>,
+    /// Mean of the passes, in bytes a second.
+    speed: Estimate,
+    /// The mean share of RAM over the passes; `None` if any of them was not counted.
+    ram: Option<Estimate>,
+}
+
+impl<'a> MeasuredLevel<'a> {
+    /// `None` without passes.
+    fn new(test: Test, level: Level, op: Op, passes: Vec<Pass<'a>>) -> Option<Self> {
+        let speeds: Vec<f64> = passes.iter().map(Pass::bytes_per_s).collect();
+        let rams: Option<Vec<f64>> = passes.iter().map(Pass::ram).collect();
+        let ram = rams.and_then(|rams| Estimate::of_passes(&rams));
+        let ram = ram.map(|ram| ram.map(|share| share.clamp(0.0, 1.0)));
+        let speed = Estimate::of_passes(&speeds)?.not_negative();
+        Some(Self { test, level, op, passes, speed, ram })
+    }
+
+    fn rate(&self) -> Rate {
+        Rate(self.speed.value)
+    }
+
+    /// A level contains RAM if its share is certainly above the margin, and none if it is certainly below.
+    fn ram_share(&self) -> RamShare {
+        let Some(Estimate { value, interval }) = self.ram else { return RamShare::Uncounted };
+        match interval {
+            None => RamShare::OnePass(Share(value)),
+            Some(interval) if interval.low > MARGIN || interval.high <= MARGIN => {
+                RamShare::Clear(Share(value), interval)
+            }
+            Some(interval) => RamShare::Unclear(Share(value), interval),
+        }
+    }
+
+    fn row(&self) -> Row {
+        let mut total = Tally::new(0, self.op);
+        self.passes.iter().for_each(|pass| total.merge(&pass.segment.total_of(self.op)));
+        let seconds: f64 = self.passes.iter().map(|pass| pass.segment.elapsed().as_secs_f64()).sum();
+        Row::new()
+            .with("level", self.level)
+            .with("op", self.op)
+            .with("pattern", self.test.pattern)
+            .with_estimate("bytes_per_s", Some(self.speed))
+            .with("iops", if seconds > 0.0 { total.done_ios() as f64 / seconds } else { 0.0 })
+            .with("latency_ns_mean", total.latency_ns_mean())
+            .with("latency_ns_p50", total.latency.quantile(0.5).0)
+            .with("moved_bytes", total.bytes)
+            .with("counted_bytes", self.passes.iter().map(Pass::device_bytes).sum::<Option<u64>>())
+            .with_estimate("ram_percent", self.ram.map(|ram| ram.map(percent)))
+    }
+}
+
+fn percent(share: f64) -> f64 {
+    100.0 * share
+}
+
+/// Every measured level of every pattern, in the order of the table, even if the first pass lacks some.
+struct Levels<'a>(Vec<MeasuredLevel<'a>>);
+
+impl<'a> Levels<'a> {
+    fn of(passes: &[Pass<'a>], options: &CacheOptions) -> Self {
+        let mut levels = Vec::new();
+        for test in &options.tests {
+            for level in Level::VARIANTS.iter().copied() {
+                for op in [Op::Read, Op::Write] {
+                    let is_own = |pass: &&Pass<'_>| (pass.test, pass.level, pass.op) == (*test, level, op);
+                    let passes = passes.iter().filter(is_own).copied().collect();
+                    levels.extend(MeasuredLevel::new(*test, level, op, passes));
+                }
+            }
+        }
+        Self(levels)
+    }
+
+    fn get(&self, pattern: Pattern, level: Level, op: Op) -> Option<&MeasuredLevel<'a>> {
+        self.0
+            .iter()
+            .find(|measured| (measured.test.pattern, measured.level, measured.op) == (pattern, level, op))
+    }
+
+    /// Whether nothing was measured twice, so that no speed has an interval.
+    fn are_of_one_pass(&self) -> bool {
+        self.0.iter().all(|level| level.speed.interval.is_none())
+    }
+
+    /// Speed from the program to the drive, on a logarithmic axis, because memory and drive differ by powers of
+    /// ten; `None` if nothing was measured.
+    fn chart(&self) -> Option<Series> {
+        // I/O that goes nowhere is likenew's own limit, not a level on the way to the drive.
+        let drawn = || self.0.iter().filter(|measured| measured.level != Level::Null);
+        let mut present = Level::VARIANTS.to_vec();
+        present.retain(|level| drawn().any(|measured| measured.level == *level));
+        let x = |measured: &MeasuredLevel<'_>| {
+            present.iter().position(|level| *level == measured.level).expect("it is one of them") as f64
+        };
+        let name = |measured: &MeasuredLevel<'_>| wording::line_name(measured.test.pattern, measured.op);
+        let lines = grouped(drawn().map(|measured| (name(measured), measured)));
+        let lines = lines.into_iter().map(|(name, line)| {
+            estimated_line(name, line.into_iter().map(|measured| (x(measured), measured.speed)))
+        });
+        (!present.is_empty()).then(|| {
+            let (level, speed) = (axis(wording::LEVEL_AXIS, ""), speed().logarithmic());
+            Series::new(wording::LEVELS_TITLE, Shape::Line, level, speed)
+                .categories(present.iter().map(|level| level.path()))
+                .lines(lines)
+        })
+    }
+}
+
+/// Share of RAM, in 0..1, below which it does not matter. Chosen.
+const MARGIN: f64 = 0.05;
+/// Share of likenew's speed without a drive above which its overhead is part of a speed. Chosen.
+const NEAR_TOOL: f64 = 0.5;
+/// Passes to advise after a single one.
+const PASSES_FEW: u32 = 3;
+/// Passes to advise after several that were not enough.
+const PASSES_MANY: u32 = 10;
+
+/// The first pattern's speeds of the drive and of RAM. `None` unless direct I/O reached the drive and buffered I/O
+/// was all RAM.
+fn summary(levels: &Levels<'_>, options: &CacheOptions) -> Option<String> {
+    let pattern = options.tests.first()?.pattern;
+    let measured = |level, op| levels.get(pattern, level, op);
+    let is_of_drive = |level: &MeasuredLevel<'_>| matches!(level.ram_share(), RamShare::Clear(_, Interval { high, .. }) if high <= MARGIN);
+    let is_of_ram = |level: &MeasuredLevel<'_>| matches!(level.ram_share(), RamShare::Clear(_, Interval { low, .. }) if low >= 1.0 - MARGIN);
+    let (read, write) = (measured(Level::Direct, Op::Read)?, measured(Level::Direct, Op::Write)?);
+    let (repeated, buffered) =
+        (measured(Level::SecondBuffered, Op::Read)?, measured(Level::Buffered, Op::Write)?);
+    // Reads from memory that are slower than the drive waited for something else, such as I/Os that failed.
+    let is_faster = repeated.rate() > read.rate();
+    let is_clear = is_faster
+        && [read, write].into_iter().all(is_of_drive)
+        && [repeated, buffered].into_iter().all(is_of_ram);
+    let (drive, ram) = ([read.rate(), write.rate()], [repeated.rate(), buffered.rate()]);
+    is_clear.then(|| wording::summary(pattern, drive, ram))
+}
+
+/// The first pattern's direct speeds: all that is known if I/Os failed, because buffered I/O waited for the failed
+/// ones.
+fn direct_summary(levels: &Levels<'_>, options: &CacheOptions) -> Option<String> {
+    let pattern = options.tests.first()?.pattern;
+    let rate = |op| Some((op, levels.get(pattern, Level::Direct, op)?.rate()));
+    let speeds = [Op::Read, Op::Write].into_iter().filter_map(rate);
+    wording::direct_summary(pattern, &speeds.collect::<Vec<_>>())
+}
+
+/// Reads and writes of each pattern, then whether direct I/O is direct; if it is not, that comes first,
+/// because no other number means anything then.
+fn answers(levels: &Levels<'_>, options: &CacheOptions, evidence: &Evidence) -> Vec<Answer> {
+    let patterns = || options.tests.iter().map(|test| test.pattern);
+    let rerun = |passes: u32| {
+        let again = CacheOptions { passes, ..options.clone() };
+        Rerun::new(evidence, &again.arguments(evidence.geometry.capacity), Cache::new(again.clone()))
+    };
+    let reads = patterns().filter_map(|pattern| repeated_read(levels, pattern, &rerun));
+    let writes = patterns().filter_map(|pattern| buffered_write(levels, pattern, &rerun));
+    let mut answers: Vec<Answer> = reads.chain(writes).collect();
+    if let Some((answer, misses_drive)) = direct(levels, &rerun) {
+        let place = if misses_drive { 0 } else { answers.len() };
+        answers.insert(place, answer);
+    }
+    answers
+}
+
+/// Makes the same run with this many passes.
+type RerunWithPasses<'a> = &'a dyn Fn(u32) -> Rerun;
+
+fn repeated_read(levels: &Levels<'_>, pattern: Pattern, rerun: RerunWithPasses<'_>) -> Option<Answer> {
+    let second = levels.get(pattern, Level::SecondBuffered, Op::Read)?;
+    let direct = levels.get(pattern, Level::Direct, Op::Read);
+    let answer = wording::repeated_read(pattern, second.ram_share(), speeds(second, direct));
+    let mut answer = with_reasons(answer, second, rerun);
+    if let Some(first) = levels.get(pattern, Level::FirstBuffered, Op::Read) {
+        answer = answer.with_evidence(wording::first_read(first.rate()));
+        if let Some(ram) = first.ram.filter(|ram| ram.value > 2.0 * MARGIN) {
+            answer = answer.caveat(wording::first_read_was_warm(Share(ram.value)));
+        }
+    }
+    Some(with_tool_limit(answer, levels, second))
+}
+
+fn buffered_write(levels: &Levels<'_>, pattern: Pattern, rerun: RerunWithPasses<'_>) -> Option<Answer> {
+    let buffered = levels.get(pattern, Level::Buffered, Op::Write)?;
+    let flushed = levels.get(pattern, Level::BufferedFlushed, Op::Write);
+    let answer = wording::buffered_write(pattern, buffered.ram_share(), speeds(buffered, flushed));
+    let mut answer = with_reasons(answer, buffered, rerun);
+    if let Some(direct) = levels.get(pattern, Level::Direct, Op::Write) {
+        answer = answer.with_evidence(wording::direct_write(direct.rate()));
+    }
+    Some(with_tool_limit(answer, levels, buffered))
+}
+
+/// Whether direct I/O reached the device, and whether some certainly did not; the worst result decides.
+fn direct(levels: &Levels<'_>, rerun: RerunWithPasses<'_>) -> Option<(Answer, bool)> {
+    let direct = levels.0.iter().filter(|measured| measured.level == Level::Direct);
+    let high = |level: &&MeasuredLevel<'_>| level.ram.and_then(|ram| ram.high()).unwrap_or(f64::INFINITY);
+    let worst = direct.max_by(|one, two| high(one).total_cmp(&high(two)))?;
+    let name = format!("{} {}s", worst.test.pattern, worst.op);
+    let ram = worst.ram_share();
+    let (answer, misses_drive) = match ram {
+        RamShare::Clear(_, Interval { low, .. }) if low > MARGIN => {
+            (wording::direct_misses_drive(&name, ram), true)
+        }
+        RamShare::Clear(..) => (wording::direct_reaches_drive(&name, ram), false),
+        _ => (wording::direct_is_unclear(&name, ram), false),
+    };
+    Some((with_reasons(answer, worst, rerun), misses_drive))
+}
+
+fn speeds(level: &MeasuredLevel<'_>, nearer: Option<&MeasuredLevel<'_>>) -> Speeds {
+    Speeds { rate: level.rate(), nearer: nearer.map(MeasuredLevel::rate) }
+}
+
+/// Adds the share of RAM and, if it decides nothing, why that is and which command decides.
+fn with_reasons(answer: Answer, level: &MeasuredLevel<'_>, rerun: RerunWithPasses<'_>) -> Answer {
+    let answer = level.ram.into_iter().fold(answer, |answer, ram| ram.map(percent).put(answer, "%"));
+    match level.ram_share() {
+        RamShare::Uncounted => answer.with_evidence(wording::NOTHING_COUNTS),
+        RamShare::OnePass(_) => answer.caveat(MEASURED_ONCE).action(rerun(PASSES_FEW).more_passes()),
+        RamShare::Unclear(..) => answer.action(rerun(PASSES_MANY).more_passes()),
+        RamShare::Clear(..) => answer,
+    }
+}
+
+fn with_tool_limit(answer: Answer, levels: &Levels<'_>, level: &MeasuredLevel<'_>) -> Answer {
+    let null = levels.get(level.test.pattern, Level::Null, level.op).map(MeasuredLevel::rate);
+    let limit = null.filter(|null| level.rate().0 > NEAR_TOOL * null.0);
+    limit.map(wording::tool_is_the_limit).into_iter().fold(answer, Answer::caveat)
 }

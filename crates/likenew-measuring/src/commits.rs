@@ -6,12 +6,12 @@ use clap::ValueEnum;
 use likenew_core::drive::TargetKind;
 use likenew_core::findings::Row;
 use likenew_core::io::{DataClass, Durability, Op};
-use likenew_core::region::Region;
 use likenew_core::segment::Segment;
 use likenew_core::tally::Tally;
 use likenew_core::units::{Nanos, exact_size};
-use likenew_core::workload::{Access, AccessPattern, Mix, Stream, Until, Workload};
+use likenew_core::workload::{Access, Mix, Stream, Until, Workload};
 use likenew_procedure_support::estimate::Estimate;
+use likenew_procedure_support::pattern::Pattern;
 use likenew_procedure_support::rows::{Columns as _, LatencyColumns};
 use likenew_procedure_support::wording::cell;
 use serde::{Deserialize, Serialize};
@@ -50,10 +50,7 @@ impl CommitBy {
 
     /// What a program waits for, in words.
     pub fn wait(self) -> &'static str {
-        match self {
-            Self::Fdatasync => "flush",
-            Self::Dsync => "write",
-        }
+        self.op().name()
     }
 
     /// The call or flag, as programmers know it.
@@ -85,17 +82,14 @@ impl CommitTest {
 
     /// The workload. A file is written through the page cache, as databases do it.
     pub fn workload(&self, name: String, kind: TargetKind, region: Range<u64>, until: Until) -> Workload {
-        let place = AccessPattern::Sequential(Region::bytes(region));
+        let place = Pattern::Sequential.over(region);
         let stream = Stream::closed(Mix::Only(Op::Write), self.block, place, 1, DataClass::Random);
         let stream = match self.by {
             CommitBy::Fdatasync => Stream { flush_every: 1, ..stream },
             CommitBy::Dsync => Stream { sync: Some(Durability::Data), ..stream },
         };
-        let access = if matches!(kind, TargetKind::Folder | TargetKind::File) {
-            Access::Buffered
-        } else {
-            Access::Direct
-        };
+        let is_file = matches!(kind, TargetKind::Folder | TargetKind::File);
+        let access = if is_file { Access::Buffered } else { Access::Direct };
         Workload { lanes: self.writers, access, ..Workload::new(name, until, vec![stream]) }
     }
 }
@@ -127,10 +121,9 @@ impl Commits {
             .map(|segment| (segment, segment.total_of(op)))
             .filter(|(_, wait)| wait.done_ios() > 0)
             .collect();
-        let rates: Vec<f64> = measured
-            .iter()
-            .map(|(segment, wait)| wait.done_ios() as f64 / segment.elapsed().as_secs_f64())
-            .collect();
+        let rate =
+            |(segment, wait): &(&&Segment, Tally)| wait.done_ios() as f64 / segment.elapsed().as_secs_f64();
+        let rates: Vec<f64> = measured.iter().map(rate).collect();
         let p99 = |segment: &Segment, op| segment.total_of(op).latency.quantile(P99).0 as f64;
         let p99 = |(segment, _): &(&&Segment, Tally)| p99(segment, Op::Write) + p99(segment, Op::Flush);
         let p99: Vec<f64> = measured.iter().map(p99).collect();

@@ -8,23 +8,22 @@ use std::ops::Range;
 
 use clap::{Args, value_parser};
 use likenew_core::drive::TargetKind;
-use likenew_core::findings::{Answer, Axis, Findings, Line, Mark, Series, Shape, Standing};
+use likenew_core::findings::{Answer, Axis, Findings, Mark, Series, Shape, Standing};
 use likenew_core::io::{DataClass, Op};
 use likenew_core::procedure::{Descriptor, Ended, Evidence, Layout, Plan, Procedure, Steps};
 use likenew_core::quantity::{Share, Size};
 use likenew_core::segment::Stop;
 use likenew_core::units::{Nanos, duration_text, exact_size, parse_duration, parse_size, size_text};
 use likenew_core::workload::{Mix, Stream, Until, Workload};
-use likenew_procedure_support::failures::{failure_answers, spare_failing_drive};
-use likenew_procedure_support::fit::{Fitting, Options, Unfit, arguments, defaults};
-use likenew_procedure_support::options::{check_idle, check_range, check_time, options};
+use likenew_procedure_support::estimate::distinct;
+use likenew_procedure_support::failures::add_failures;
+use likenew_procedure_support::fit::{Fitting, Options, Unfit, arguments};
+use likenew_procedure_support::options::{check_idle, check_range, check_span, check_time};
 use likenew_procedure_support::pattern::Pattern;
 use likenew_procedure_support::rerun::Rerun;
 use likenew_procedure_support::rows::row;
-use likenew_procedure_support::series::speed;
-use likenew_procedure_support::wording::{
-    answer_as_summary, ended_early, not_a_power_of_two, patterns_once, span_too_large,
-};
+use likenew_procedure_support::series::{estimated_line, speed};
+use likenew_procedure_support::wording::{answer_as_summary, ended_early, not_a_power_of_two, patterns_once};
 use rand::SeedableRng as _;
 use rand::seq::SliceRandom as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -33,6 +32,7 @@ use serde::{Deserialize, Serialize};
 use curve::{Conclusion, Curve, ExpectedSpeed, compressor};
 use files::FileScan;
 pub use wording::DESCRIPTOR;
+use wording::Subject;
 
 /// How each step is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -139,12 +139,6 @@ pub struct DataOptions {
     pub files: Option<FileScan>,
 }
 
-impl Default for DataOptions {
-    fn default() -> Self {
-        defaults()
-    }
-}
-
 impl Options for DataOptions {
     const DESCRIPTOR: &'static Descriptor = &DESCRIPTOR;
 
@@ -156,8 +150,7 @@ impl Options for DataOptions {
             return Ok(());
         }
         let usable = fitting.usable()?;
-        let block = self.tests.iter().map(|test| test.block).fold(PART_MIN, u64::max);
-        let least = u64::from(self.steps).saturating_mul(block);
+        let least = u64::from(self.steps).saturating_mul(self.unit());
         if usable < least {
             return Err(wording::steps_do_not_fit(usable, self.steps, least).into());
         }
@@ -235,14 +228,6 @@ pub struct Data {
 }
 
 impl Data {
-    /// From the options of a plan.
-    ///
-    /// # Errors
-    /// A sentence that names the option and what it may be.
-    pub fn from_options(table: &toml::Table) -> Result<Self, String> {
-        Self::new(options("data", table)?)
-    }
-
     /// With these options.
     ///
     /// # Errors
@@ -257,12 +242,13 @@ impl Data {
             };
         }
         check_range("steps", options.steps, 2..=STEPS_MAX)?;
-        check_tests(&options)?;
+        check_ops(&options.ops)?;
+        Test::check_all(&options.tests, BLOCK_MIN)?;
         check_range("passes", options.passes, 1..=1000)?;
         check_time("time", options.time)?;
         check_idle(options.idle)?;
         if options.part() == 0 {
-            let needed = u64::from(options.steps) * unit(&options);
+            let needed = u64::from(options.steps) * options.unit();
             return Err(wording::span_too_small(Size(options.span), options.steps, Size(needed)));
         }
         Ok(Self { options })
@@ -274,7 +260,7 @@ impl Data {
     }
 
     fn rated(&self, curve: &Curve) -> Option<f64> {
-        let metric = match (curve.test.pattern, curve.op) {
+        let metric = match (curve.subject.test.pattern, curve.subject.op) {
             (Pattern::Sequential, Op::Read) => self.options.advertised_read_bytes_per_s,
             (Pattern::Sequential, Op::Write) => self.options.advertised_write_bytes_per_s,
             _ => None,
@@ -283,23 +269,31 @@ impl Data {
     }
 }
 
-fn check_tests(options: &DataOptions) -> Result<(), String> {
-    let DataOptions { ops, tests, .. } = options;
-    let twice = |pattern| tests.iter().filter(|test| test.pattern == pattern).count() > 1;
-    let is_twice = ops.len() > 2 || (ops.len() == 2 && ops[0] == ops[1]);
-    if ops.is_empty() || is_twice || ops.iter().any(|op| !matches!(op, Op::Read | Op::Write)) {
-        return Err(wording::read_or_write_once());
-    }
-    if tests.is_empty() || twice(Pattern::Sequential) || twice(Pattern::Random) {
-        return Err(patterns_once());
-    }
-    for Test { block, depth, .. } in tests {
-        if !(BLOCK_MIN..=BLOCK_MAX).contains(block) || !block.is_power_of_two() {
-            return Err(not_a_power_of_two("block", *block, BLOCK_MIN, BLOCK_MAX));
+fn check_ops(ops: &[Op]) -> Result<(), String> {
+    let is_wrong = ops.is_empty() || ops.iter().any(|op| !matches!(op, Op::Read | Op::Write));
+    if is_wrong || distinct(ops).len() < ops.len() { Err(wording::read_or_write_once()) } else { Ok(()) }
+}
+
+impl Test {
+    /// Whether these are tests of each pattern once at most, with blocks of at least `block_min` bytes.
+    pub(crate) fn check_all(tests: &[Self], block_min: u64) -> Result<(), String> {
+        let patterns = distinct(tests.iter().map(|test| test.pattern));
+        if tests.is_empty() || patterns.len() < tests.len() {
+            return Err(patterns_once());
         }
-        check_range("depth", *depth, 1..=1024)?;
+        for Self { block, depth, .. } in tests {
+            if !(block_min..=BLOCK_MAX).contains(block) || !block.is_power_of_two() {
+                return Err(not_a_power_of_two("block", *block, block_min, BLOCK_MAX));
+            }
+            check_range("depth", *depth, 1..=1024)?;
+        }
+        Ok(())
     }
-    Ok(())
+
+    /// The largest block of any of these, and at least `least`.
+    pub(crate) fn block_max(tests: &[Self], least: u64) -> u64 {
+        tests.iter().map(|test| test.block).fold(least, u64::max)
+    }
 }
 
 impl Procedure for Data {
@@ -321,17 +315,16 @@ impl Procedure for Data {
             if !geometry.writable {
                 return Err(wording::writes_what_it_reads());
             }
-            let needed = self.options.part() * u64::from(self.options.steps);
-            if needed > geometry.capacity {
-                return Err(span_too_large(needed, geometry.capacity, PART_MIN));
-            }
+            check_span(self.options.part() * u64::from(self.options.steps), geometry, PART_MIN)?;
             let DataOptions { tests, ops, .. } = &self.options;
-            curves.extend(tests.iter().flat_map(|test| ops.iter().map(|op| (*test, *op, Vec::new()))));
+            let subjects =
+                tests.iter().flat_map(|test| ops.iter().map(|op| Subject { test: *test, op: *op }));
+            curves.extend(subjects.map(|subject| (subject, Vec::new())));
             let _ended = self.measure(steps, &mut curves);
         }
         Ok(steps.conclude(|evidence| {
-            curves.retain(|(.., passes)| !passes.is_empty());
-            let curve = |(test, op, passes)| Curve::new(test, op, self.options.steps, passes);
+            curves.retain(|(_, passes)| !passes.is_empty());
+            let curve = |(subject, passes)| Curve::new(subject, self.options.steps, passes);
             self.findings(evidence, &curves.into_iter().map(curve).collect::<Vec<_>>())
         }))
     }
@@ -340,17 +333,17 @@ impl Procedure for Data {
 impl Data {
     /// Writes each step's part of the span once with its class of data. In each pass, every test and operation then
     /// visits all steps, in the order of the pass.
-    fn measure(&self, steps: &mut Steps<'_>, curves: &mut [(Test, Op, Vec<Pass>)]) -> Result<(), Ended> {
+    fn measure(&self, steps: &mut Steps<'_>, curves: &mut [(Subject, Vec<Pass>)]) -> Result<(), Ended> {
         let options = &self.options;
         for step in 0..options.steps {
             steps.run_seeded(|| options.prepare(step))?;
         }
         for pass in 1..=options.passes {
             let order = options.order(&steps.evidence().plan, pass);
-            for (test, op, passes) in &mut *curves {
+            for (subject, passes) in &mut *curves {
                 for (turn, step) in (1..).zip(order.iter().copied()) {
                     steps.rest(options.idle)?;
-                    let segment = steps.run_seeded(|| options.measurement(pass, *test, *op, step))?;
+                    let segment = steps.run_seeded(|| options.measurement(pass, *subject, step))?;
                     if let (Some(bytes_per_s), Stop::Reached) = (segment.bytes_per_s(), segment.stop) {
                         passes.push(Pass { pass, turn, step, bytes_per_s });
                     }
@@ -378,12 +371,10 @@ impl Data {
         findings.answers.extend(conclusions.iter().map(of_curve));
         findings.answers.extend(files.map(FileScan::answer));
         for (curve, _) in conclusions.iter().filter(|(_, conclusion)| conclusion.is_significant()) {
-            let expected = expected.iter().find(|expected| expected.matches(curve));
+            let expected = expected.iter().find(|expected| expected.subject == curve.subject);
             findings.answers.extend(expected.map(|expected| expected.answer(self.rated(curve))));
         }
-        findings.answers.extend(failure_answers(&evidence.segments));
-        findings.answers.extend(self.ended_early(evidence));
-        spare_failing_drive(&mut findings.answers, evidence);
+        add_failures(&mut findings.answers, evidence, self.ended_early(evidence));
         findings.summary = summary(&findings.answers, &conclusions, files, &expected);
         self.add_overview(&mut findings, curves, &expected);
         self.add_tables(&mut findings, curves, &expected);
@@ -406,10 +397,10 @@ fn summary(
     };
     if conclusion.is_significant() {
         let difference = wording::summary_of_difference(first, curve.ends());
-        let expected = expected.iter().find(|expected| expected.matches(curve));
+        let expected = expected.iter().find(|expected| expected.subject == curve.subject);
         return match share.zip(expected) {
             Some((share, expected)) => {
-                let of_files = wording::summary_of_files(share, curve.subject(), expected.rate());
+                let of_files = wording::summary_of_files(share, curve.subject, expected.rate());
                 format!("{difference} {of_files}")
             }
             None => difference,
@@ -420,13 +411,12 @@ fn summary(
     if let Some(within) = within {
         return wording::summary_of_indifference(Share(within.into_iter().fold(0.0, f64::max)));
     }
-    let decided = conclusions.iter().filter(|(_, conclusion)| conclusion.indifference().is_some());
-    let decided: Vec<wording::Subject> = decided.map(|(curve, _)| curve.subject()).collect();
-    let open: Vec<wording::Subject> = conclusions
-        .iter()
-        .filter(|(_, conclusion)| conclusion.is_open())
-        .map(|(curve, _)| curve.subject())
-        .collect();
+    let subjects = |is_wanted: &dyn Fn(&Conclusion) -> bool| -> Vec<Subject> {
+        let wanted = conclusions.iter().filter(|(_, conclusion)| is_wanted(conclusion));
+        wanted.map(|(curve, _)| curve.subject).collect()
+    };
+    let decided = subjects(&|conclusion| conclusion.indifference().is_some());
+    let open = subjects(&Conclusion::is_open);
     match (decided.is_empty(), open.len()) {
         (false, _) => wording::summary_of_part(&decided, &open),
         (true, 2..) if !is_one_pass(conclusions) => wording::SUMMARY_OF_NOTHING_DECIDED.into(),
@@ -458,15 +448,18 @@ impl Data {
             overview.table = files.map(FileScan::table).filter(|table| !table.rows.is_empty());
         } else {
             let rows = curves.iter().map(|curve| wording::TableRow {
-                subject: curve.subject(),
+                subject: curve.subject,
                 ends: curve.ends(),
-                expected: expected.iter().find(|expected| expected.matches(curve)).map(ExpectedSpeed::rate),
+                expected: expected
+                    .iter()
+                    .find(|expected| expected.subject == curve.subject)
+                    .map(ExpectedSpeed::rate),
             });
             overview.table = Some(wording::table(rows, !expected.is_empty()));
             overview.series = Some("compressibility".into());
         }
         // Open tests are left out: the summary says once that they are open, and the table has their numbers.
-        let open: Vec<String> = curves.iter().map(|curve| curve.subject().id()).collect();
+        let open: Vec<String> = curves.iter().map(|curve| curve.subject.id()).collect();
         let is_remark = |answer: &&Answer| match answer.standing {
             Standing::Problem => true,
             Standing::Unknown => !open.contains(&answer.id),
@@ -486,7 +479,7 @@ impl Data {
         }
         if self.measures() && files.is_some() {
             let to_row = |expected: &ExpectedSpeed| {
-                let curve = curves.iter().find(|curve| expected.matches(curve));
+                let curve = curves.iter().find(|curve| expected.subject == curve.subject);
                 expected.row(curve.and_then(|curve| self.rated(curve)))
             };
             findings.tables.insert("expected".into(), expected.iter().map(to_row).collect());
@@ -511,14 +504,9 @@ impl Data {
 fn graph(curves: &[Curve], files: Option<&FileScan>) -> Series {
     let lines = curves.iter().map(|curve| {
         let steps = curve.steps.iter().enumerate().rev();
-        let points =
-            steps.filter_map(|(step, speeds)| Some([100.0 - curve.percent(step), speeds.estimate()?.value]));
-        let steps = curve.steps.iter().enumerate().rev();
-        let band = steps.filter_map(|(step, speeds)| {
-            let speed = speeds.estimate()?;
-            Some([100.0 - curve.percent(step), speed.low()?, speed.high()?])
-        });
-        Line::new(curve.subject().name(), points.collect()).band(band.collect())
+        let speeds =
+            steps.filter_map(|(step, speeds)| Some((100.0 - curve.percent(step), speeds.estimate()?)));
+        estimated_line(curve.subject.name(), speeds)
     });
     let mark = files
         .and_then(FileScan::compresses_to)
@@ -541,11 +529,6 @@ struct Pass {
     bytes_per_s: f64,
 }
 
-/// Each part of the span is a multiple of this.
-fn unit(options: &DataOptions) -> u64 {
-    options.tests.iter().map(|test| test.block).fold(PART_MIN, u64::max)
-}
-
 /// The class of a step: 0 is zeros, the last is random data.
 fn class(step: u32, steps: u32) -> DataClass {
     match step {
@@ -556,10 +539,15 @@ fn class(step: u32, steps: u32) -> DataClass {
 }
 
 impl DataOptions {
+    /// Each part of the span is a multiple of this.
+    fn unit(&self) -> u64 {
+        Test::block_max(&self.tests, PART_MIN)
+    }
+
     /// Bytes of each step's part of the span.
     fn part(&self) -> u64 {
-        let (unit, each) = (unit(self), self.span / u64::from(self.steps));
-        each - each % unit
+        let each = self.span / u64::from(self.steps);
+        each - each % self.unit()
     }
 
     /// How many workloads there are.
@@ -596,8 +584,8 @@ impl DataOptions {
         Workload::new(format!("prepare {data}"), Until::bytes(self.part()), vec![stream])
     }
 
-    fn measurement(&self, pass: u32, test: Test, op: Op, step: u32) -> Workload {
-        let Test { pattern, block, depth } = test;
+    fn measurement(&self, pass: u32, subject: Subject, step: u32) -> Workload {
+        let Subject { test: Test { pattern, block, depth }, op } = subject;
         let data = class(step, self.steps);
         let block = u32::try_from(block).expect("a block is at most 64 MiB");
         let stream = Stream::closed(Mix::Only(op), block, pattern.over(self.range(step)), depth, data);

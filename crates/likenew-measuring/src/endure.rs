@@ -12,6 +12,7 @@ use likenew_core::findings::Findings;
 use likenew_core::procedure::{Descriptor, Layout, Procedure, Steps};
 use likenew_core::units::parse_size;
 use likenew_procedure_support::options::options;
+use likenew_procedure_support::wording::writes_to_read_only;
 use serde::{Deserialize, Serialize};
 
 use loop_test::{LoopOptions, LoopTest};
@@ -85,7 +86,7 @@ impl Procedure for Endure {
 
     fn run(&self, steps: &mut Steps<'_>) -> Result<Findings, String> {
         if !steps.evidence().geometry.writable {
-            return Err(wording::target_is_read_only());
+            return Err(writes_to_read_only(DESCRIPTOR.name));
         }
         match &self.test {
             Test::Loop(test) => test.run(steps),
@@ -110,17 +111,15 @@ impl std::str::FromStr for Extent {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        if text == "whole" {
-            return Ok(Self::Percent(100.0));
-        }
-        let bad = || wording::unknown_extent(text);
-        match text.strip_suffix('%') {
+        let extent = match text.strip_suffix('%') {
+            _ if text == "whole" => Some(Self::Percent(100.0)),
             Some(percent) => {
                 let percent = percent.parse().ok().filter(|percent| (0.0..=100.0).contains(percent));
-                percent.map(Self::Percent).ok_or_else(bad)
+                percent.map(Self::Percent)
             }
-            None => parse_size(text).map(Self::Bytes).map_err(|_| bad()),
-        }
+            None => parse_size(text).ok().map(Self::Bytes),
+        };
+        extent.ok_or_else(|| wording::unknown_extent(text))
     }
 }
 

@@ -1,11 +1,7 @@
 //! Replays the I/O of programs from a trace, and compares how long they waited then and wait on this drive.
 
-mod answers;
-mod pass;
+mod results;
 mod wording;
-
-use std::fmt;
-use std::str::FromStr;
 
 use clap::ArgAction::SetFalse;
 use clap::Args;
@@ -21,12 +17,11 @@ use likenew_core::units::{Nanos, duration_text, parse_duration, parse_size, size
 use likenew_core::workload::{Until, Workload};
 use likenew_procedure_support::failures::{failure_answers, spare_failing_drive};
 use likenew_procedure_support::fit::{number, typed};
-use likenew_procedure_support::options::{check_multiple, check_range, options};
-use likenew_procedure_support::wording::{out_of_range, span_too_large};
+use likenew_procedure_support::options::{check_multiple, check_range, check_span, options};
+use likenew_procedure_support::wording::out_of_range;
 use serde::{Deserialize, Serialize};
 
-use answers::ReplayInput;
-use pass::{Pass, passes};
+use results::{Pass, ReplayInput, passes};
 pub use wording::DESCRIPTOR;
 
 /// Longer reads and writes than this are split.
@@ -72,12 +67,7 @@ impl Replay {
         if !geometry.writable && !reads_only && summary.changes() {
             return Err(wording::trace_writes(trace));
         }
-        match span {
-            Some(span) if *span > geometry.capacity => {
-                Err(span_too_large(*span, geometry.capacity, LENGTH_MIN))
-            }
-            _ => Ok(()),
-        }
+        span.map_or(Ok(()), |span| check_span(span, geometry, LENGTH_MIN))
     }
 
     fn timing(&self, summary: &TraceSummary) -> ReplayTiming {
@@ -186,14 +176,14 @@ impl Replay {
         let names = self.options.applications();
         let tables = &mut findings.tables;
         tables.insert("summary".into(), passes.iter().map(|pass| pass.row(passes.len() > 1)).collect());
-        tables.insert("applications".into(), pass::applications(passes, names));
-        tables.insert("latencies".into(), pass::latencies(passes));
+        tables.insert("applications".into(), results::applications(passes, names));
+        tables.insert("latencies".into(), results::latencies(passes));
         let timing = passes.iter().filter_map(|pass| pass.timing(passes.len() > 1));
         tables.insert("timing".into(), timing.collect());
-        tables.insert("slowest_ios".into(), pass::longest(passes, names));
+        tables.insert("slowest_ios".into(), results::longest(passes, names));
         findings.tables.retain(|_, rows| !rows.is_empty());
-        findings.series.extend(pass::latency_series(passes).map(|series| ("summary".to_owned(), series)));
-        findings.series.insert("applications".into(), pass::applications_series(passes, names));
+        findings.series.extend(results::latency_series(passes).map(|series| ("summary".to_owned(), series)));
+        findings.series.insert("applications".into(), results::applications_series(passes, names));
         findings
     }
 }
@@ -293,7 +283,8 @@ impl ReplayOptions {
 }
 
 /// When the I/Os of a trace leave.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, strum::Display, strum::EnumString)]
+#[strum(serialize_all = "lowercase", parse_err_ty = String, parse_err_fn = wording::unknown_mode)]
 pub enum ReplayMode {
     /// As fast as the target takes them.
     Fast,
@@ -302,27 +293,6 @@ pub enum ReplayMode {
     /// As long as recorded after the I/Os that had ended before them.
     #[default]
     Dependent,
-}
-
-impl fmt::Display for ReplayMode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Fast => "fast",
-            Self::Timed => "timed",
-            Self::Dependent => "dependent",
-        })
-    }
-}
-
-impl FromStr for ReplayMode {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        [Self::Fast, Self::Timed, Self::Dependent]
-            .into_iter()
-            .find(|mode| mode.to_string() == text)
-            .ok_or_else(|| wording::unknown_mode(text))
-    }
 }
 
 serde_as_text!(ReplayMode);
@@ -399,17 +369,14 @@ impl TraceSummary {
         let mut summary = Self::default();
         let (mut counts, mut quiet_since): (Vec<u64>, _) = (Vec::new(), Nanos::ZERO);
         while let Some(io) = source.next_io()? {
-            match io.op {
-                Op::Read => summary.reads += 1,
-                Op::Write => summary.writes += 1,
-                Op::Trim => summary.trims += 1,
-                Op::Flush => summary.flushes += 1,
-            }
-            match io.op {
-                Op::Read => summary.read_bytes = summary.read_bytes.saturating_add(io.length),
-                Op::Write => summary.written_bytes = summary.written_bytes.saturating_add(io.length),
-                Op::Trim | Op::Flush => {}
-            }
+            let mut uncounted = 0;
+            let (count, bytes) = match io.op {
+                Op::Read => (&mut summary.reads, &mut summary.read_bytes),
+                Op::Write => (&mut summary.writes, &mut summary.written_bytes),
+                Op::Trim => (&mut summary.trims, &mut uncounted),
+                Op::Flush => (&mut summary.flushes, &mut uncounted),
+            };
+            (*count, *bytes) = (*count + 1, bytes.saturating_add(io.length));
             if matches!(io.op, Op::Read | Op::Write) {
                 summary.longest_bytes = summary.longest_bytes.max(io.length);
             }

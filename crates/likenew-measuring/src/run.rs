@@ -21,7 +21,7 @@ use likenew_procedure_support::series::{axis, speed, speed_over_time};
 use likenew_procedure_support::workloads::prepare;
 use likenew_stats::interval::{CONFIDENCE_95, window_interval};
 pub use wording::DESCRIPTOR;
-use wording::{OpSpeed, TableRow, WorkloadSpeed};
+use wording::{OpSpeed, WorkloadSpeed};
 
 /// The options of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -112,7 +112,7 @@ fn findings(evidence: &Evidence, segments: &[Segment]) -> Findings {
         findings.summary = wording::summary(&speeds);
         findings.answers.extend(speeds.iter().map(WorkloadSpeed::answer));
         findings.answers[0].caveats.push(wording::MEASURED_ONCE.into());
-        findings.overview.table = Some(wording::table(segments.iter().flat_map(overview_rows)));
+        findings.overview.table = Some(wording::table(segments));
         findings.overview.series = Some("seconds".into());
     }
     findings.answers.extend(failure_answers(segments));
@@ -175,19 +175,6 @@ fn rows(segment: &Segment) -> Vec<Row> {
             .with("elapsed_ns", segment.elapsed().0)
     });
     rows.collect()
-}
-
-/// A row for each operation of each stream, as the table of workloads has them.
-fn overview_rows(segment: &Segment) -> Vec<TableRow<'_>> {
-    let is_measured = segment.measurement_error().is_none();
-    let overview = |tally: &Tally| TableRow {
-        workload: &segment.workload.name,
-        op: tally.op.name(),
-        bytes_per_s: per_second(segment, tally.bytes),
-        iops: per_second(segment, tally.done_ios()),
-        latency: if is_measured && tally.ios > 0 { tally.into() } else { LatencyColumns::default() },
-    };
-    segment.tallies.iter().map(overview).collect()
 }
 
 /// `None` if speed over time is unknown: for rests, and for imported measurements.

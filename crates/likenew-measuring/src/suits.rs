@@ -1,32 +1,30 @@
 //! Measures durable writes: is the drive fast enough for databases, logs and virtual machines?
 
-mod needs;
 mod wording;
 
 use std::ops::RangeInclusive;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use likenew_core::facts::{Drive, Facts};
-use likenew_core::findings::{Answer, Findings, Lead, Line, Series, Shape};
-use likenew_core::io::DataClass;
+use likenew_core::findings::{Answer, Findings, Line, Series, Shape};
+use likenew_core::io::{DataClass, Op};
 use likenew_core::probe::Probe;
 use likenew_core::procedure::{Descriptor, Ended, Evidence, Layout, Procedure, Steps};
 use likenew_core::segment::Segment;
 use likenew_core::tally::Tally;
 use likenew_core::units::{Nanos, duration_text, parse_duration, parse_size, size_text};
-use likenew_core::workload::Until;
+use likenew_core::workload::{Mix, Until};
 use likenew_procedure_support::estimate::{Estimate, Verdict};
-use likenew_procedure_support::failures::{failure_answers, spare_failing_drive};
-use likenew_procedure_support::fit::{Fitting, Options, Unfit, defaults};
-use likenew_procedure_support::options::{check_multiple, check_range, check_time, options};
+use likenew_procedure_support::failures::add_failures;
+use likenew_procedure_support::fit::{Fitting, Options, Unfit};
+use likenew_procedure_support::options::{
+    check_multiple, check_range, check_span, check_time, check_writable,
+};
 use likenew_procedure_support::series::axis;
-use likenew_procedure_support::wording::{span_too_large, target_is_read_only};
 use likenew_procedure_support::workloads::prepare;
 use serde::{Deserialize, Serialize};
 
 use crate::commits::{COMMITS_MAX, CommitBy, CommitTest, Commits, WRITERS};
-use needs::Need;
-pub use needs::Use;
 pub use wording::DESCRIPTOR;
 
 /// Is it fast enough for a database, a log or a virtual machine?
@@ -62,18 +60,9 @@ pub struct SuitsOptions {
     pub time: Nanos,
 }
 
-impl Default for SuitsOptions {
-    fn default() -> Self {
-        defaults()
-    }
-}
-
 impl Options for SuitsOptions {
     const DESCRIPTOR: &'static Descriptor = &DESCRIPTOR;
-
-    fn writes(&self, _is_chosen: &dyn Fn(&str) -> bool) -> bool {
-        true
-    }
+    const WRITES: bool = true;
 
     fn fit(&mut self, fitting: &mut Fitting<'_>) -> Result<(), Unfit> {
         fitting.span(&mut self.span, SPAN_MIN)
@@ -97,12 +86,11 @@ pub struct Suits {
 }
 
 impl Suits {
-    /// From the options of a plan.
+    /// With these options.
     ///
     /// # Errors
     /// A sentence that names the option and what it may be.
-    pub fn from_options(table: &toml::Table) -> Result<Self, String> {
-        let options: SuitsOptions = options("suits", table)?;
+    pub fn new(options: SuitsOptions) -> Result<Self, String> {
         let SuitsOptions { passes, writers, time, span, block, .. } = options;
         check_range("passes", passes, 1..=1000)?;
         check_range("writers", writers, 1..=64)?;
@@ -150,12 +138,8 @@ impl Procedure for Suits {
 
     fn run(&self, steps: &mut Steps<'_>) -> Result<Findings, String> {
         let geometry = &steps.evidence().geometry;
-        if self.options.span > geometry.capacity {
-            return Err(span_too_large(self.options.span, geometry.capacity, SPAN_MIN));
-        }
-        if !geometry.writable {
-            return Err(target_is_read_only());
-        }
+        check_span(self.options.span, geometry, SPAN_MIN)?;
+        check_writable(&[Mix::Only(Op::Write)], geometry)?;
         let mut measured = Vec::new();
         let _ended = self.measure(steps, &mut measured);
         Ok(steps.conclude(|evidence| {
@@ -169,8 +153,8 @@ impl Suits {
     fn findings(&self, evidence: &Evidence, lines: &[Commits]) -> Findings {
         let mut findings = Findings::default();
         if let Some(commits) = lines.first() {
-            let uses: &[Use] = if self.options.uses.is_empty() { &Use::ALL } else { &self.options.uses };
             let is_asked = !self.options.uses.is_empty();
+            let uses: &[Use] = if is_asked { &self.options.uses } else { Use::value_variants() };
             let judged: Vec<Judged<'_>> = uses.iter().map(|purpose| commits.judge(*purpose)).collect();
             findings.summary = wording::summary(commits, &judged);
             let drive = evidence
@@ -184,7 +168,6 @@ impl Suits {
             let limit =
                 |write: &Tally| wording::limit(write.latency_ns_mean(), commits.wait.latency_ns_mean());
             findings.answers.extend(commits.write.as_ref().map(limit));
-            findings.overview.lead = Lead::Summary;
             // A use without a published figure is listed only if the user asked for it.
             let listed = judged.iter().filter(|judgement| is_asked || !judgement.margins.is_empty());
             findings.overview.answers = [wording::COSTS_NOTHING.to_owned()]
@@ -194,8 +177,7 @@ impl Suits {
             findings.overview.table = Some(wording::table(lines));
             findings.series.insert("commits".into(), drawn(lines));
         }
-        findings.answers.extend(failure_answers(&evidence.segments));
-        spare_failing_drive(&mut findings.answers, evidence);
+        add_failures(&mut findings.answers, evidence, None);
         findings.tables.insert("commits".into(), lines.iter().map(Commits::row).collect());
         findings
     }
@@ -238,14 +220,10 @@ impl Commits {
     /// The answer about a flush that is over before anything can be durable.
     fn finding(&self, drive: Option<&Drive>, evidence: &Evidence) -> Option<Answer> {
         let median = self.wait.latency.quantile(0.5);
+        let facts = evidence.observations.iter().filter_map(|observation| observation.result.facts());
+        let mut lowest_layers = facts.filter_map(|facts| facts.stack.last());
         let is_volatile =
-            evidence.observations.iter().filter_map(|observation| observation.result.facts()).any(|facts| {
-                facts
-                    .stack
-                    .last()
-                    .and_then(|layer| layer.write_cache.value())
-                    .is_some_and(|mode| mode == "write back")
-            });
+            lowest_layers.any(|layer| layer.write_cache.value().is_some_and(|mode| mode == "write back"));
         let rpm = drive.and_then(|drive| drive.identity.rotation_rpm.get()).filter(|rpm| *rpm > 0);
         if let Some(rpm) = rpm {
             let turns_per_s = f64::from(rpm) / 60.0;
@@ -262,4 +240,67 @@ fn drawn(lines: &[Commits]) -> Series {
     Series::new(wording::TITLE, Shape::Bars, axis("writers", ""), axis("commits", "1/s"))
         .lines(vec![Line::new(wording::COMMITS, points.collect())])
         .categories(lines.iter().map(|line| wording::writers(line.test.writers)).collect::<Vec<_>>())
+}
+
+// The figures that makers of databases and other programs publish for the durable writes that these need
+
+/// What a drive is to be used for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub enum Use {
+    /// The log of etcd, and so a Kubernetes control plane
+    Etcd,
+    /// The same of a heavily loaded cluster
+    EtcdHeavy,
+    /// Virtual machines, by the figure of Proxmox VE (also: vm)
+    #[serde(alias = "vm")]
+    #[value(alias = "vm")]
+    Proxmox,
+    /// The log of Microsoft SQL Server
+    SqlServer,
+    /// The write-ahead log of PostgreSQL
+    Postgres,
+    /// The redo log of MySQL or MariaDB
+    Mysql,
+    /// A separate log device (SLOG) of ZFS
+    ZfsSlog,
+    /// The log of Apache Kafka
+    Kafka,
+}
+
+/// A published figure that a drive must reach.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Need {
+    /// At least this many commits a second of one writer.
+    CommitsPerS(f64),
+    /// 99 of 100 flushes take at most this long.
+    FlushP99(Nanos),
+    /// A write and its flush take at most this long on average.
+    CommitMean(Nanos),
+}
+
+impl Use {
+    /// The published figures and their source; no figures if nothing is published.
+    fn needs(self) -> (&'static [Need], &'static str) {
+        const ETCD: &str = "https://docs.okd.io/latest/etcd/etcd-practices.html";
+        match self {
+            Self::Etcd => {
+                (const { &[Need::CommitsPerS(50.0), Need::FlushP99(Nanos::from_millis(10))] }, ETCD)
+            }
+            Self::EtcdHeavy => {
+                (const { &[Need::CommitsPerS(500.0), Need::CommitMean(Nanos::from_millis(2))] }, ETCD)
+            }
+            Self::Proxmox => (&[Need::CommitsPerS(200.0)], "https://pve.proxmox.com/pve-docs/pveperf.1.html"),
+            Self::SqlServer => (
+                const { &[Need::CommitMean(Nanos::from_millis(10))] },
+                "https://learn.microsoft.com/en-us/troubleshoot/sql/performance/troubleshoot-sql-io-performance",
+            ),
+            Self::Postgres => (&[], "https://www.postgresql.org/docs/current/wal-reliability.html"),
+            Self::Mysql => (&[], "https://dev.mysql.com/doc/refman/8.4/en/innodb-parameters.html"),
+            Self::ZfsSlog => {
+                (&[], "https://openzfs.github.io/openzfs-docs/Basic%20Concepts/Pool%20Structure/Caching.html")
+            }
+            Self::Kafka => (&[], "https://kafka.apache.org/documentation.html#appvsosflush"),
+        }
+    }
 }

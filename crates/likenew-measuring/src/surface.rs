@@ -2,7 +2,6 @@
 
 mod access;
 mod curve;
-mod slow_regions;
 mod wording;
 
 use std::cell::LazyCell;
@@ -14,27 +13,24 @@ use likenew_core::findings::{Action, Answer, Axis, Findings, Line, Mark, Row, Se
 use likenew_core::io::{DataClass, Op};
 use likenew_core::procedure::{Descriptor, Ended, Evidence, Layout, Procedure, Steps};
 use likenew_core::quantity::{Latency, Share, Size};
-use likenew_core::region::Region;
 use likenew_core::segment::Segment;
 use likenew_core::target::Geometry;
 use likenew_core::units::{Nanos, duration_text, exact_size, parse_duration, parse_size, size_text};
-use likenew_core::workload::{AccessPattern, Mix, SAMPLES_MAX, Stream, Until, Workload};
+use likenew_core::workload::{Mix, SAMPLES_MAX, Stream, Until, Workload};
 use likenew_procedure_support::estimate::distinct;
 use likenew_procedure_support::failures::{failure_answers, read_smart, spare_failing_drive};
-use likenew_procedure_support::fit::{Fitting, Options, Unfit, arguments, defaults, mix_of_reads};
-use likenew_procedure_support::options::{check_multiple, check_range, check_time, options};
+use likenew_procedure_support::fit::{Fitting, Options, Unfit, arguments, mix_of_reads};
+use likenew_procedure_support::options::{check_multiple, check_range, check_time, check_writable};
+use likenew_procedure_support::pattern::Pattern;
 use likenew_procedure_support::rerun::Rerun;
 use likenew_procedure_support::rows::row;
 use likenew_procedure_support::series::{axis, speed};
-use likenew_procedure_support::wording::{
-    answer_as_summary, out_of_range, span_too_large, target_is_read_only,
-};
+use likenew_procedure_support::wording::{answer_as_summary, out_of_range, procedure_action, span_too_large};
 use likenew_procedure_support::workloads::prepare;
 use serde::{Deserialize, Serialize};
 
 use access::{Access, AccessSample};
-use curve::{Curve, Ends};
-use slow_regions::{SlowRegions, Suspect, suspects};
+use curve::{Curve, Ends, SlowRegions, Suspect, suspects};
 pub use wording::DESCRIPTOR;
 use wording::{point_name, retest_name};
 
@@ -57,14 +53,6 @@ pub struct Surface {
 }
 
 impl Surface {
-    /// From the options of a plan.
-    ///
-    /// # Errors
-    /// A sentence that names the option and what it may be.
-    pub fn from_options(table: &toml::Table) -> Result<Self, String> {
-        Self::new(options("surface", table)?)
-    }
-
     /// With these options.
     ///
     /// # Errors
@@ -90,8 +78,7 @@ impl Surface {
     /// Sequential I/O at a point. Samples are kept, because their ends separate the seek from the transfer.
     fn in_sequence(&self, name: String, range: Range<u64>, until: Until) -> Workload {
         let SurfaceOptions { op, block, depth, data, .. } = self.options;
-        let stream =
-            Stream::closed(op, block as u32, AccessPattern::Sequential(Region::bytes(range)), depth, data);
+        let stream = Stream::closed(op, block as u32, Pattern::Sequential.over(range), depth, data);
         let ios = until.bytes.map_or(SAMPLES_OF_POINT_MAX, |bytes| bytes.div_ceil(block));
         let samples = ios.min(SAMPLES_OF_POINT_MAX) as u32;
         Workload { samples, ..Workload::new(name, until, vec![stream]) }
@@ -101,25 +88,22 @@ impl Surface {
         let SurfaceOptions { op, probes, probe_block, data, .. } = self.options;
         let time = Nanos(self.options.time.0 * PROBES_TIMES);
         let until = Until { elapsed: Some(time), ..Until::ops(u64::from(probes)) };
-        let place = AccessPattern::Random(Region::bytes(0..span));
+        let place = Pattern::Random.over(0..span);
         let stream = Stream::closed(op, probe_block as u32, place, 1, data);
         Workload { samples: probes, ..Workload::new("probes", until, vec![stream]) }
     }
 
     fn small(&self) -> Workload {
         let SurfaceOptions { op, probe_block, data, time, .. } = self.options;
-        let place = AccessPattern::Sequential(Region::bytes(0..probe_block));
+        let place = Pattern::Sequential.over(0..probe_block);
         let until = Until { elapsed: Some(time), ..Until::ops(SMALL_IOS) };
-        Workload::new(
-            "small, from memory",
-            until,
-            vec![Stream::closed(op, probe_block as u32, place, 1, data)],
-        )
+        let stream = Stream::closed(op, probe_block as u32, place, 1, data);
+        Workload::new("small, from memory", until, vec![stream])
     }
 
     fn burst(&self) -> Workload {
         let SurfaceOptions { op, burst, data, time, .. } = self.options;
-        let place = AccessPattern::Sequential(Region::bytes(0..burst));
+        let place = Pattern::Sequential.over(0..burst);
         let until = Until { elapsed: Some(time), ..Until::bytes(BURST_BYTES) };
         let block = BURST_BLOCK.min(burst) as u32;
         Workload::new("burst", until, vec![Stream::closed(op, block, place, BURST_DEPTH, data)])
@@ -137,9 +121,7 @@ impl Procedure for Surface {
 
     fn run(&self, steps: &mut Steps<'_>) -> Result<Findings, String> {
         let geometry = &steps.evidence().geometry;
-        if self.options.op.writes() && !geometry.writable {
-            return Err(target_is_read_only());
-        }
+        check_writable(&[self.options.op], geometry)?;
         let span = self.options.span_on(geometry)?;
         let (mut points, mut rest) = (Vec::new(), Rest::default());
         let ended = self.measure_points(steps, span, &mut points);
@@ -214,12 +196,10 @@ impl Surface {
         answers.extend(self.speed(evidence, curve));
         let has_errors = evidence.segments.iter().any(|segment| segment.errors() > 0);
         answers.extend(slow_regions.answers(&actions, has_errors));
-        let check = wording::check_old_data(&evidence.plan);
-        answers.extend(
-            ends.iter().map(|ends| {
-                ends.answer(self.options.op, is_disk, actions.more_points.as_ref(), check.as_ref())
-            }),
-        );
+        let check = procedure_action(&evidence.plan, "check", "--thorough", wording::CHECK_OLD_DATA);
+        let more_points = actions.more_points.as_ref();
+        let start_and_end = |ends: &Ends| ends.answer(self.options.op, is_disk, more_points, check.as_ref());
+        answers.extend(ends.as_ref().map(start_and_end));
         answers.extend(access.iter().flat_map(|access| access.answers(&actions.more_accesses)));
         answers.extend(burst.and_then(|burst| access::burst_answer(burst, curve, &self.options)));
         answers.extend(failure_answers(&evidence.segments));
@@ -317,21 +297,23 @@ impl Surface {
         let larger_points = SurfaceOptions { bytes, ..options.clone() };
         let probes = options.probes.saturating_mul(2).clamp(defaults.probes, SAMPLES_MAX);
         let more_accesses = SurfaceOptions { probes, ..options.clone() };
-        let rerun = |options: SurfaceOptions| Self::rerun(evidence, options);
+        let rerun = |options: SurfaceOptions, id, why| Self::rerun(evidence, options).action(id, why);
         let mut actions = Actions {
             read_smart: read_smart(evidence),
-            measure_again: wording::measure_again(&rerun(again)),
-            more_points: (points > options.points).then(|| wording::more_points(&rerun(more_points))),
+            measure_again: rerun(again, "measure_again", wording::MEASURE_AGAIN),
+            more_points: (points > options.points)
+                .then(|| rerun(more_points, "more_points", wording::MORE_POINTS)),
             larger_points: (bytes > options.bytes && !options.whole)
-                .then(|| wording::larger_points(&rerun(larger_points))),
-            more_accesses: wording::more_accesses(&rerun(more_accesses)),
+                .then(|| rerun(larger_points, "larger_points", wording::LARGER_POINTS)),
+            more_accesses: rerun(more_accesses, "more_accesses", wording::MORE_ACCESSES),
         };
         if options.points < defaults.points && (1..defaults.probes).contains(&options.probes) {
             // More points or more accesses alone would leave the other question open.
             let points = u64::from(defaults.points).min(span / each) as u32;
             let again = SurfaceOptions { points, probes: defaults.probes, ..options.clone() };
-            let action = wording::usual_measurement(&rerun(again.clone()), points, again.probes);
-            actions.measure_again = wording::measure_again(&rerun(again));
+            let again = Self::rerun(evidence, again);
+            let action = wording::usual_measurement(&again, points, defaults.probes);
+            actions.measure_again = again.action("measure_again", wording::MEASURE_AGAIN);
             actions.more_points = (points > options.points).then(|| action.clone());
             actions.more_accesses = action;
         }
@@ -361,7 +343,7 @@ impl Surface {
             let time = Nanos::from_secs_f64(span as f64 / mean.value.max(1.0));
             answer = answer
                 .caveat(wording::only_a_share_was_measured(Share(share), Size(read)))
-                .action(wording::measure_all(&whole, time));
+                .action(whole.action("measure_all", wording::MEASURE_ALL).time(time));
         }
         if matches!(evidence.identity.kind, TargetKind::Folder | TargetKind::File) {
             answer = answer.caveat(wording::ADDRESSES_OF_A_FILE);
@@ -434,12 +416,6 @@ pub struct SurfaceOptions {
     /// Data to write: random, zero, or what it compresses to, such as 0.5 for half
     #[arg(long, default_value = "random")]
     pub data: DataClass,
-}
-
-impl Default for SurfaceOptions {
-    fn default() -> Self {
-        defaults()
-    }
 }
 
 impl Options for SurfaceOptions {
@@ -586,15 +562,8 @@ fn scatter(title: &str, x_axis: Axis, access: &Access, x: impl Fn(&AccessSample)
 }
 
 fn marks(slow_regions: &SlowRegions) -> impl Iterator<Item = Mark> {
-    slow_regions.places.iter().take(MARKS_MAX).map(|place| {
-        let label = match place.finding {
-            Finding::Slow => wording::MARK_SLOW,
-            Finding::Unreadable => wording::MARK_UNREADABLE,
-            Finding::Hiccup => wording::MARK_SLOW_ONCE,
-            Finding::Undecided => wording::MARK_OPEN,
-        };
-        Mark { x: place.from_bytes as f64, label: label.into() }
-    })
+    let mark = |place: &SlowRegion| Mark { x: place.from_bytes as f64, label: place.finding.mark().into() };
+    slow_regions.places.iter().take(MARKS_MAX).map(mark)
 }
 
 #[cfg(test)]

@@ -23,6 +23,17 @@ pub fn failure_answers<'a>(segments: impl IntoIterator<Item = &'a Segment, IntoI
     failures.chain(failed_ios(segments)).collect()
 }
 
+/// Adds the answers about failed I/Os of a run and then `others`, and spares a failing drive.
+pub fn add_failures(
+    answers: &mut Vec<Answer>,
+    evidence: &Evidence,
+    others: impl IntoIterator<Item = Answer>,
+) {
+    answers.extend(failure_answers(&evidence.segments));
+    answers.extend(others);
+    spare_failing_drive(answers, evidence);
+}
+
 /// If the drive failed I/Os, removes the actions from all other answers: further tests and writes load a failing
 /// drive whose data has yet to be saved. Instead, the owner of a real drive is told to read its SMART data.
 pub fn spare_failing_drive(answers: &mut [Answer], evidence: &Evidence) {

@@ -18,9 +18,12 @@ pub trait Options: Args + Clone + Serialize + DeserializeOwned {
     /// The procedure of these options.
     const DESCRIPTOR: &'static Descriptor;
 
+    /// Whether every run writes.
+    const WRITES: bool = false;
+
     /// Whether the run has to write, and so needs a folder or a drive whose owner agreed.
     fn writes(&self, _is_chosen: &dyn Fn(&str) -> bool) -> bool {
-        false
+        Self::WRITES
     }
 
     /// Whether each run on a real drive needs its own seed, so that its data is not mistaken for an earlier run's.

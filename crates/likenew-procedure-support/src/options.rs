@@ -5,6 +5,7 @@ use std::ops::RangeInclusive;
 
 use likenew_core::input::one_line;
 use likenew_core::io::Op;
+use likenew_core::target::Geometry;
 use likenew_core::units::Nanos;
 use likenew_core::workload::Mix;
 
@@ -52,6 +53,24 @@ pub fn check_idle(time: Nanos) -> Result<(), String> {
     if time <= DAY { Ok(()) } else { Err(wording::out_of_range("idle", time, "0s", "24h")) }
 }
 
+/// Whether a target holds this many bytes.
+///
+/// # Errors
+/// A sentence with the largest multiple of `unit` that it holds.
+pub fn check_span(span: u64, geometry: &Geometry, unit: u64) -> Result<(), String> {
+    let capacity = geometry.capacity;
+    if span <= capacity { Ok(()) } else { Err(wording::span_too_large(span, capacity, unit)) }
+}
+
+/// Whether a target can be written, if any of these operations writes.
+///
+/// # Errors
+/// A sentence that says what else can be done.
+pub fn check_writable(ops: &[Mix], geometry: &Geometry) -> Result<(), String> {
+    let is_refused = !geometry.writable && ops.iter().any(|op| op.writes());
+    if is_refused { Err(wording::target_is_read_only()) } else { Ok(()) }
+}
+
 /// Whether a size is a multiple of `unit`, and not zero.
 ///
 /// # Errors
@@ -81,12 +100,6 @@ pub fn check_ops(ops: &[Mix]) -> Result<(), String> {
 /// A command line of the options that differ from their defaults.
 #[derive(Clone, Debug, Default)]
 pub struct Arguments(Vec<String>);
-
-impl From<Vec<String>> for Arguments {
-    fn from(arguments: Vec<String>) -> Self {
-        Self(arguments)
-    }
-}
 
 impl Arguments {
     /// Adds `--NAME VALUE` if it differs, or `--NAME` alone if the value is empty.

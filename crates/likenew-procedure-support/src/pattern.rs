@@ -1,8 +1,6 @@
 //! Sequential or random access, by its name on the command line.
 
-use std::fmt;
 use std::ops::Range;
-use std::str::FromStr;
 
 use likenew_core::region::Region;
 use likenew_core::serde_as_text;
@@ -11,7 +9,8 @@ use likenew_core::workload::AccessPattern;
 use crate::wording;
 
 /// The order of addresses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, strum::Display, strum::EnumString)]
+#[strum(serialize_all = "lowercase", parse_err_ty = String, parse_err_fn = wording::no_such_pattern)]
 pub enum Pattern {
     /// Each address after the one before.
     Sequential,
@@ -25,24 +24,6 @@ impl Pattern {
         match self {
             Self::Sequential => AccessPattern::Sequential(Region::bytes(range)),
             Self::Random => AccessPattern::Random(Region::bytes(range)),
-        }
-    }
-}
-
-impl fmt::Display for Pattern {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(if *self == Self::Sequential { "sequential" } else { "random" })
-    }
-}
-
-impl FromStr for Pattern {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "sequential" => Ok(Self::Sequential),
-            "random" => Ok(Self::Random),
-            _ => Err(wording::no_such_pattern(text)),
         }
     }
 }

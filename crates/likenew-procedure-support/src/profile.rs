@@ -59,6 +59,14 @@ const fn random(block: u32, depth: u32, threads: u32) -> Test {
 const K: u32 = 1 << 10;
 const M: u32 = 1 << 20;
 
+const SEQ1M_Q8T1: Test = sequential(M, 8, 1);
+const SEQ1M_Q1T1: Test = sequential(M, 1, 1);
+const SEQ128K_Q32T1: Test = sequential(128 * K, 32, 1);
+const RND4K_Q32T16: Test = random(4 * K, 32, 16);
+const RND4K_Q32T1: Test = random(4 * K, 32, 1);
+const RND4K_Q1T1: Test = random(4 * K, 1, 1);
+const RND512K_Q1T1: Test = random(512 * K, 1, 1);
+
 impl Profile {
     /// All profiles with their names on the command line.
     pub const ALL: [(&'static str, Self); 5] = [
@@ -72,24 +80,11 @@ impl Profile {
     /// Its tests, in the order of the table.
     pub fn tests(self) -> &'static [Test] {
         match self {
-            Self::Default => {
-                const { &[sequential(M, 8, 1), sequential(M, 1, 1), random(4 * K, 32, 1), random(4 * K, 1, 1)] }
-            }
-            Self::Nvme => {
-                const {
-                    &[
-                        sequential(M, 8, 1),
-                        sequential(128 * K, 32, 1),
-                        random(4 * K, 32, 16),
-                        random(4 * K, 1, 1),
-                    ]
-                }
-            }
-            Self::Peak => const { &[sequential(M, 8, 1), random(4 * K, 32, 1)] },
-            Self::Real => const { &[sequential(M, 1, 1), random(4 * K, 1, 1)] },
-            Self::Of2009 => {
-                const { &[sequential(M, 1, 1), random(512 * K, 1, 1), random(4 * K, 1, 1), random(4 * K, 32, 1)] }
-            }
+            Self::Default => &[SEQ1M_Q8T1, SEQ1M_Q1T1, RND4K_Q32T1, RND4K_Q1T1],
+            Self::Nvme => &[SEQ1M_Q8T1, SEQ128K_Q32T1, RND4K_Q32T16, RND4K_Q1T1],
+            Self::Peak => &[SEQ1M_Q8T1, RND4K_Q32T1],
+            Self::Real => &[SEQ1M_Q1T1, RND4K_Q1T1],
+            Self::Of2009 => &[SEQ1M_Q1T1, RND512K_Q1T1, RND4K_Q1T1, RND4K_Q32T1],
         }
     }
 }

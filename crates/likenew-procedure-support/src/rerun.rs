@@ -5,10 +5,11 @@ use likenew_core::dry_run::{DryRun, assumed_elapsed_ns};
 use likenew_core::findings::{Action, Findings};
 use likenew_core::io::Op;
 use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Steps};
-use likenew_core::segment::{Segment, Stop};
+use likenew_core::segment::Segment;
 use likenew_core::units::Nanos;
 use likenew_core::workload::{Stream, Workload};
 
+use crate::estimate::is_whole;
 use crate::wording;
 
 /// A run of the same procedure on the same target with other options.
@@ -39,6 +40,11 @@ impl Rerun {
         Self { command, cost: procedure.and_then(|procedure| cost(&procedure, evidence)) }
     }
 
+    /// The run with more passes, as an action that measures how much they vary.
+    pub fn more_passes(&self) -> Action {
+        self.action("more_passes", wording::MEASURE_VARIATION)
+    }
+
     /// The run as an action; `why` says what it is good for.
     pub fn action(&self, id: &str, why: &str) -> Action {
         let mut action = Action::new(id, why);
@@ -63,17 +69,14 @@ fn cost(procedure: &dyn Procedure, evidence: &Evidence) -> Option<Cost> {
     }
     let new = Evidence::new(evidence.plan.clone(), evidence.identity.clone(), geometry);
     let elapsed = ElapsedByKind::new(evidence);
-    let dry_run = DryRun::with_rates(procedure, &new, &|workload| elapsed.times_as_long(workload)).ok()?;
-    let is_known = dry_run.is_finite && dry_run.steps() > 0;
-    let assumed = Cost { elapsed: dry_run.elapsed, bytes_written: dry_run.bytes_written };
-    is_known.then(|| {
-        with_measured_costs(assumed, &dry_run.workloads, evidence, |workload| {
-            let alone =
-                DryRun::with_rates(&OneWorkload(workload), &new, &|workload| elapsed.times_as_long(workload))
-                    .ok()?;
-            Some(Cost { elapsed: alone.elapsed, bytes_written: alone.bytes_written })
-        })
-    })
+    let dry_run = |procedure: &dyn Procedure| {
+        DryRun::with_rates(procedure, &new, &|workload| elapsed.times_as_long(workload)).ok()
+    };
+    let cost = |run: &DryRun| Cost { elapsed: run.elapsed, bytes_written: run.bytes_written };
+    let run = dry_run(procedure)?;
+    let is_known = run.is_finite && run.steps() > 0;
+    let assumed_alone = |workload: &Workload| Some(cost(&dry_run(&OneWorkload(workload))?));
+    is_known.then(|| with_measured_costs(cost(&run), &run.workloads, evidence, assumed_alone))
 }
 
 /// Replaces the `assumed` cost of workloads that ran before, with the same bounds, by what they took then. A queue
@@ -106,8 +109,9 @@ fn with_measured_costs(
 /// The mean cost of segments of this kind with these bounds; `None` if none ran to its end.
 fn measured_cost(workload: &Workload, evidence: &Evidence) -> Option<Cost> {
     let is_alike = |segment: &&Segment| {
-        let is_whole = segment.stop == Stop::Reached && segment.measurement_error().is_none();
-        is_whole && segment.workload.until == workload.until && is_same_kind(&segment.workload, workload)
+        is_whole(segment)
+            && segment.workload.until == workload.until
+            && is_same_kind(&segment.workload, workload)
     };
     let alike: Vec<&Segment> = evidence.segments.iter().filter(is_alike).collect();
     let number = alike.len() as u64;
@@ -217,7 +221,7 @@ fn is_same_kind(one: &Workload, other: &Workload) -> bool {
 mod tests {
     use likenew_core::drive::Identity;
     use likenew_core::procedure::Plan;
-    use likenew_core::segment::SegmentRecorder;
+    use likenew_core::segment::{SegmentRecorder, Stop};
     use likenew_core::tally::Tally;
     use likenew_core::target::{Clock, Geometry};
     use likenew_core::workload::Until;

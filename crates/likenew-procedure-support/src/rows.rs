@@ -23,7 +23,7 @@ pub trait Columns: Sized {
 
     /// All columns of another row.
     #[must_use]
-    fn with_all(self, others: Self) -> Self;
+    fn with_all(self, others: Row) -> Self;
 
     /// A column, only if its value is known.
     #[must_use]
@@ -46,12 +46,7 @@ pub trait Columns: Sized {
     #[must_use]
     fn with_latency(self, latency: impl Into<LatencyColumns>) -> Self {
         let latency: LatencyColumns = latency.into();
-        self.with("latency_ns_mean", latency.latency_ns_mean)
-            .with("latency_ns_p50", latency.latency_ns_p50)
-            .with("latency_ns_p99", latency.latency_ns_p99)
-            .with("latency_ns_p999", latency.latency_ns_p999)
-            .with("latency_ns_p9999", latency.latency_ns_p9999)
-            .with("latency_ns_max", latency.latency_ns_max)
+        self.with_all(row(latency))
     }
 
     /// Speed and latencies of one pass.
@@ -71,7 +66,7 @@ impl Columns for Row {
         self
     }
 
-    fn with_all(mut self, others: Self) -> Self {
+    fn with_all(mut self, others: Row) -> Self {
         self.extend(others);
         self
     }

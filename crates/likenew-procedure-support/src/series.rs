@@ -1,8 +1,10 @@
 //! Charts that several procedures draw.
 
-use likenew_core::findings::Axis;
+use likenew_core::findings::{Axis, Line};
 use likenew_core::segment::Segment;
 use likenew_core::units::Nanos;
+
+use crate::estimate::Estimate;
 
 /// An axis of speed.
 pub fn speed() -> Axis {
@@ -12,6 +14,13 @@ pub fn speed() -> Axis {
 /// An axis with this label and unit.
 pub fn axis(label: &str, unit: &str) -> Axis {
     Axis::new(label, unit)
+}
+
+/// A line through estimates at these positions, with their intervals as its band.
+pub fn estimated_line(name: impl Into<String>, points: impl IntoIterator<Item = (f64, Estimate)>) -> Line {
+    let points: Vec<(f64, Estimate)> = points.into_iter().collect();
+    let band = points.iter().filter_map(|(x, y)| Some([*x, y.low()?, y.high()?]));
+    Line::new(name, points.iter().map(|(x, y)| [*x, y.value]).collect()).band(band.collect())
 }
 
 /// Share of a window's usual width from which the last window is a point of its own. Chosen: a shorter one holds only

@@ -6,26 +6,45 @@ use std::ops::RangeInclusive;
 
 use likenew_core::findings::{Action, Answer};
 use likenew_core::input::nearest;
+use likenew_core::io::Op;
 use likenew_core::measurement_error::RefusedIo;
 use likenew_core::procedure::Plan;
 use likenew_core::quantity::{Latency, Rate, Share, Size, count, with_range};
 use likenew_core::shell::shell_quote;
 use likenew_core::units::{Nanos, Number, exact_size};
+use likenew_core::workload::Mix;
 use likenew_stats::interval::Interval;
 
 use crate::estimate::Estimate;
 use crate::rows::LatencyColumns;
 
+/// Declares answers without a branch, by the id and the question that they share. Each is a function from typed parts
+/// to an answer of a standing, with evidence, caveats and actions:
+/// `("speed", "Speed") => { pub(super) fn level(rate: Rate) = info("{rate}").caveat("It was measured once."); }`.
+/// As in `sentences!`, a value that is not itself a part follows the text. Id and question may use the parts.
+#[macro_export]
+macro_rules! answers {
+    ($(($id:expr, $question:expr) => {$(
+        $(#[$doc:meta])* $visibility:vis fn $name:ident($($part:ident: $type:ty),*) =
+            $standing:ident($text:literal $(, $value:expr)*) $(.$more:ident($what:expr))*;
+    )*})*) => {
+        $($($(#[$doc])* $visibility fn $name($($part: $type),*) -> ::likenew_core::findings::Answer {
+            ::likenew_core::findings::Answer::$standing($id, $question, format!($text $(, $value)*))
+                $(.$more($what))*
+        })*)*
+    };
+}
+
 /// The text with a capital first letter, to begin a sentence.
 pub fn capitalize(text: &str) -> String {
     let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+    letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect()
 }
 
 /// The text with a small first letter, to continue a sentence.
 pub fn lowercase_first(text: &str) -> String {
     let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
+    letters.next().into_iter().flat_map(char::to_lowercase).chain(letters).collect()
 }
 
 /// A rate without its unit, for the first of two rates.
@@ -66,6 +85,33 @@ pub fn latency_cells(latency: &LatencyColumns) -> [String; 3] {
     [cell(latency.latency_ns_mean.map(Latency)), time(latency.latency_ns_p99), time(latency.latency_ns_max)]
 }
 
+/// `read`, `write`, `70% read`: an operation in a table.
+pub fn operation(op: Mix) -> String {
+    match op {
+        Mix::Only(op) => op.name().into(),
+        Mix::Reads(percent) => format!("{percent}% read"),
+    }
+}
+
+/// `reads`, `writes`, `mixes of 70% reads`.
+pub fn operations(op: Mix) -> String {
+    match op {
+        Mix::Only(Op::Flush) => "flushes".into(),
+        Mix::Only(op) => format!("{op}s"),
+        Mix::Reads(percent) => format!("mixes of {percent}% reads"),
+    }
+}
+
+/// `write`, `mix_70`: the part of an answer's id that names its operation.
+pub fn operation_id(op: Mix) -> String {
+    op.to_string().replace(':', "_")
+}
+
+/// The caveat of a number from a single pass.
+pub const MEASURED_ONCE: &str = "It was measured once, so how much results vary is unknown.";
+
+pub(crate) const MEASURE_VARIATION: &str = "Measure how much results vary";
+
 /// `likenew bench TARGET --passes 5`: the plan's procedure and target with these options, ready to paste into
 /// a shell. `None` for a plan without a target.
 pub fn command(plan: &Plan, options: &str) -> Option<String> {
@@ -74,9 +120,10 @@ pub fn command(plan: &Plan, options: &str) -> Option<String> {
     Some(command.trim_end().to_owned())
 }
 
-/// `likenew recondition TARGET`, which restores the drive of a plan; `None` for a plan without a target.
-pub fn recondition_command(plan: &Plan) -> Option<String> {
-    command(&Plan { procedure: "recondition".into(), ..plan.clone() }, "")
+/// The action that another procedure does to the target of a plan, with these options; `None` for a plan without a target.
+pub fn procedure_action(plan: &Plan, procedure: &str, options: &str, why: &str) -> Option<Action> {
+    let line = command(&Plan { procedure: procedure.into(), ..plan.clone() }, options)?;
+    Some(Action::new(procedure, why).command(line))
 }
 
 likenew_core::sentences! {
@@ -87,10 +134,17 @@ likenew_core::sentences! {
     pub fn not_a_multiple(option: &str, value: u64, unit: u64) =
         "{option} = {} is not a multiple of {}; {}",
         exact_size(value), exact_size(unit), use_nearest_multiple(value, unit, unit..=u64::MAX);
+    /// The error of a size that is not made of blocks; `least` bounds the advice.
+    pub fn not_of_blocks(option: &str, value: u64, block: u64, least: u64) =
+        "{option} = {} is not a multiple of the block size, {}; {}",
+        exact_size(value), exact_size(block), use_nearest_multiple(value, block, least..=u64::MAX);
     /// The error of patterns that are missing or named twice.
     pub fn patterns_once() = "pattern: name sequential, random or both, once each";
     /// The error of a procedure that would write to a read-only target.
     pub fn target_is_read_only() = "this target is read-only; add --op read, or test a folder on it";
+    /// The error of a procedure that can only write, and not to this target.
+    pub fn writes_to_read_only(procedure: &str) =
+        "{procedure} writes, and this target is read-only; use a folder on the drive";
     /// The error of a procedure without an operation that it could measure.
     pub fn no_operation() = "op: name read, write or a mix such as mix:70";
     /// The error of a plan of another version.
@@ -198,14 +252,6 @@ fn toml_type(name: &str) -> String {
     }
 }
 
-/// I/Os that failed because of the drive.
-pub(crate) fn drive_failed_ios(errors: u64, first: RefusedIo) -> Answer {
-    let place = format!("the first at offset {} ({})", Size(first.offset), first.reason());
-    Answer::problem(IO_ERRORS, "I/O errors", format!("the drive failed {}, {place}", count(errors, "I/O")))
-        .with_evidence(first_error(first))
-        .action(back_up())
-}
-
 const IO_ERRORS: &str = "io_errors";
 const JOB_ERRORS: &str = "job_errors";
 
@@ -225,35 +271,60 @@ pub(crate) fn read_smart(device: Option<&str>) -> Action {
         .command(format!("sudo smartctl -a {device}"))
 }
 
-/// I/Os that failed for a reason that says nothing about the drive's health, such as a full file system.
-pub(crate) fn system_refused_ios(errors: u64, first: RefusedIo) -> Answer {
-    let answer = format!("the system refused {}; the run ended there", count(errors, "I/O"));
-    Answer::info(IO_ERRORS, "I/O errors", answer).with_evidence(first_error(first))
-}
-
-/// I/Os that another program counted as failed without saying which.
-pub(crate) fn failed_ios_without_reason(errors: u64) -> Answer {
-    Answer::unknown(IO_ERRORS, "I/O errors", format!("{} failed", count(errors, "I/O")))
-        .with_evidence("The program that measured recorded neither the addresses nor the errors.")
-}
-
-/// A job of another program that read other data than was written.
-pub(crate) fn job_read_other_data(job: &str) -> Answer {
-    Answer::problem(
-        JOB_ERRORS,
-        "Failed job",
-        format!("\"{job}\" read data that differs from what was written"),
-    )
-    .with_evidence(JOB_IO_NOT_RECORDED)
-    .action(back_up())
-}
-
-/// A job of another program that met an error of the medium.
-pub(crate) fn job_met_medium_error(job: &str, errno: i32) -> Answer {
-    let error = io::Error::from_raw_os_error(errno);
-    Answer::problem(JOB_ERRORS, "Failed job", format!("\"{job}\" failed: {error}"))
-        .with_evidence(JOB_IO_NOT_RECORDED)
-        .action(back_up())
+crate::answers! {
+    (IO_ERRORS, "I/O errors") => {
+        /// I/Os that failed because of the drive.
+        pub(crate) fn drive_failed_ios(errors: u64, first: RefusedIo) =
+            problem("the drive failed {}, the first at offset {} ({})",
+                    count(errors, "I/O"), Size(first.offset), first.reason())
+            .with_evidence(first_error(first)).action(back_up());
+        /// I/Os that failed for a reason that says nothing about the drive's health, such as a full file system.
+        pub(crate) fn system_refused_ios(errors: u64, first: RefusedIo) =
+            info("the system refused {}; the run ended there", count(errors, "I/O"))
+            .with_evidence(first_error(first));
+        /// I/Os that another program counted as failed without saying which.
+        pub(crate) fn failed_ios_without_reason(errors: u64) =
+            unknown("{} failed", count(errors, "I/O"))
+            .with_evidence("The program that measured recorded neither the addresses nor the errors.");
+    }
+    (JOB_ERRORS, "Failed job") => {
+        /// A job of another program that read other data than was written.
+        pub(crate) fn job_read_other_data(job: &str) =
+            problem("\"{job}\" read data that differs from what was written")
+            .with_evidence(JOB_IO_NOT_RECORDED).action(back_up());
+        /// A job of another program that met an error of the medium.
+        pub(crate) fn job_met_medium_error(job: &str, errno: i32) =
+            problem("\"{job}\" failed: {}", io::Error::from_raw_os_error(errno))
+            .with_evidence(JOB_IO_NOT_RECORDED).action(back_up());
+    }
+    ("completed", "Completeness") => {
+        /// The answer of a run that ended before its last test.
+        pub fn ended_early(tests_done: usize, tests_planned: usize) =
+            unknown("the run ended after {tests_done} of {tests_planned} steps");
+    }
+    ("device_bytes_missing", "Device counters") => {
+        /// Fewer bytes reached the device than were read or written.
+        pub(crate) fn bytes_missed_device(missing: Share) =
+            unknown("{missing} of the measured bytes never reached the device, so these are not its speeds")
+            .caveat("A cache above the device answered, or a file has holes, or the file system compresses. \
+                     `likenew cache` tells memory from drive.");
+    }
+    ("device_bytes_extra", "Device counters") => {
+        /// The device moved more bytes than were measured.
+        pub(crate) fn device_was_busy(extra: Share) =
+            unknown("the device did {extra} more I/O than was measured, so it can be faster than this")
+            .caveat("Other programs used it, or earlier writes were still on their way, or the file system \
+                     wrote more.");
+    }
+    ("precision", "Precision") => {
+        /// All means are as precise as asked.
+        pub(crate) fn means_are_precise(goal: impl Display, passes_most: usize) =
+            good("every mean is known to ±{goal} after at most {}", passes(passes_most));
+        /// Some means are not as precise as asked.
+        pub(crate) fn means_are_imprecise(goal: impl Display, wide: usize, means: usize) =
+            unknown("{wide} of {} {} known less precisely than ±{goal}",
+                    count(means as u64, "mean"), if wide == 1 { "is" } else { "are" });
+    }
 }
 
 const JOB_IO_NOT_RECORDED: &str = "Which I/O of the job failed was not recorded.";
@@ -279,44 +350,6 @@ pub fn nothing_was_measured(tests: usize) -> String {
     }
 }
 
-/// The answer of a run that ended before its last test.
-pub fn ended_early(tests_done: usize, tests_planned: usize) -> Answer {
-    let answer = format!("the run ended after {tests_done} of {tests_planned} steps");
-    Answer::unknown("completed", "Completeness", answer)
-}
-
-/// Fewer bytes reached the device than were read or written.
-pub(crate) fn bytes_missed_device(missing: Share) -> Answer {
-    let answer =
-        format!("{missing} of the measured bytes never reached the device, so these are not its speeds");
-    Answer::unknown("device_bytes_missing", "Device counters", answer).caveat(
-        "A cache above the device answered, or a file has holes, or the file system compresses. \
-         `likenew cache` tells memory from drive.",
-    )
-}
-
-/// The device moved more bytes than were measured.
-pub(crate) fn device_was_busy(extra: Share) -> Answer {
-    let answer = format!("the device did {extra} more I/O than was measured, so it can be faster than this");
-    Answer::unknown("device_bytes_extra", "Device counters", answer).caveat(
-        "Other programs used it, or earlier writes were still on their way, or the file system wrote more.",
-    )
-}
-
-/// All means are as precise as asked.
-pub(crate) fn means_are_precise(goal: impl Display, passes_most: usize) -> Answer {
-    let answer = format!("every mean is known to ±{goal} after at most {}", passes(passes_most));
-    Answer::good("precision", "Precision", answer)
-}
-
-/// Some means are not as precise as asked.
-pub(crate) fn means_are_imprecise(goal: impl Display, wide: usize, means: usize) -> Answer {
-    let verb = if wide == 1 { "is" } else { "are" };
-    let answer =
-        format!("{wide} of {} {verb} known less precisely than ±{goal}", count(means as u64, "mean"));
-    Answer::unknown("precision", "Precision", answer)
-}
-
 /// The precision of one mean; `None` if its passes give no interval.
 pub(crate) fn precision_of_mean(name: &str, reached: Option<impl Display>, passes_run: usize) -> String {
     let after = passes(passes_run);
@@ -326,7 +359,8 @@ pub(crate) fn precision_of_mean(name: &str, reached: Option<impl Display>, passe
     }
 }
 
-fn passes(number: usize) -> String {
+/// `1 pass`, `5 passes`.
+pub fn passes(number: usize) -> String {
     if number == 1 { "1 pass".into() } else { format!("{number} passes") }
 }
 
@@ -364,7 +398,7 @@ pub(crate) fn no_such_profile(typed: &str, known: &[&str]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use likenew_core::io::{Op, Outcome};
+    use likenew_core::io::Outcome;
 
     use super::*;
     use crate::precision_goal::PrecisionGoal;

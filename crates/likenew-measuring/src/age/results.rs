@@ -1,21 +1,29 @@
-//! Computes the metrics of each phase from the segments of a run, as rows of tables and as charts.
+//! What an aging run shows: metrics of each phase as rows of tables and as charts, and the answers about them: which
+//! fell, by how much, and whether idle time restores them.
 
-use likenew_core::findings::{Line, Row, Series, Shape};
+use likenew_core::counters::FlashCounters;
+use likenew_core::drive::{Identity, TargetKind};
+use likenew_core::findings::{Answer, Line, Row, Series, Shape, Standing};
 use likenew_core::io::Op;
+use likenew_core::procedure::Evidence;
+use likenew_core::quantity::Size;
 use likenew_core::segment::Segment;
-use likenew_procedure_support::estimate::{Estimate, is_whole};
+use likenew_core::target::Clock;
+use likenew_core::units::{exact_duration, exact_size};
+use likenew_procedure_support::estimate::{Estimate, Verdict, is_whole};
+use likenew_procedure_support::options::Arguments;
+use likenew_procedure_support::rerun::Rerun;
 use likenew_procedure_support::rows::Columns as _;
 use likenew_procedure_support::series::{axis, speed, speed_over_time};
+use likenew_procedure_support::wording::procedure_action;
 use likenew_stats::interval::{CONFIDENCE_95, Interval, mean_interval, ratio_interval};
-use likenew_stats::summary::{maximum, mean};
+use likenew_stats::summary::{maximum, mean, minimum};
 
-use super::wording::{self, TableRow};
-use super::workloads::{Part, Phase, Test};
+use super::wording::{self, Drop, Transition};
+use super::workloads::{Part, Test};
+use super::{Age, AgeOptions, Better, Comparison, Phase, Recipe, Summary};
 use crate::apps::library::{Entry, default_set};
 use crate::apps::results::{PassTotals, geometric_mean};
-
-/// The name of the score in tables.
-pub(super) const SCORE: &str = "application score";
 
 /// The segments of a run with what they were for, in the order they ran.
 pub(super) struct AgeResults<'a> {
@@ -36,7 +44,7 @@ impl<'a> AgeResults<'a> {
     }
 
     /// The last segment before the aging; `None` if that has not begun.
-    pub(super) fn before_aging(&self) -> Option<&'a Segment> {
+    fn before_aging(&self) -> Option<&'a Segment> {
         let first = self.parts.iter().position(|(part, _)| *part == Part::Aging)?;
         Some(self.parts[first.checked_sub(1)?].1)
     }
@@ -49,11 +57,10 @@ impl<'a> AgeResults<'a> {
 
     /// The rows of the table, in its order.
     pub(super) fn comparisons(&self) -> Vec<Comparison> {
+        let others = [Test::SequentialWrites, Test::RandomReads, Test::SequentialReads];
         let mut comparisons = vec![self.rate(Test::RandomWrites)];
         comparisons.extend(self.latencies());
-        comparisons.extend(
-            [Test::SequentialWrites, Test::RandomReads, Test::SequentialReads].map(|test| self.rate(test)),
-        );
+        comparisons.extend(others.map(|test| self.rate(test)));
         comparisons.push(self.score());
         comparisons
     }
@@ -83,14 +90,13 @@ impl<'a> AgeResults<'a> {
         let row = |name, summary, metric: fn(&Segment) -> Option<f64>| {
             self.of_passes(writes, name, "ns", Better::Lower, summary, metric)
         };
+        let mean = |segment: &Segment| Some(segment.total_of(Op::Write).latency_ns_mean());
+        let p99 = |segment: &Segment| Some(segment.latencies().quantile(0.99).0 as f64);
+        let max = |segment: &Segment| Some(segment.latencies().max().0 as f64);
         [
-            row(wording::LATENCY_MEAN, Summary::Mean, |segment| {
-                Some(segment.total_of(Op::Write).latency_ns_mean())
-            }),
-            row(wording::LATENCY_P99, Summary::Mean, |segment| {
-                Some(segment.latencies().quantile(0.99).0 as f64)
-            }),
-            row(wording::LATENCY_MAX, Summary::Longest, |segment| Some(segment.latencies().max().0 as f64)),
+            row(wording::LATENCY_MEAN, Summary::Mean, mean),
+            row(wording::LATENCY_P99, Summary::Mean, p99),
+            row(wording::LATENCY_MAX, Summary::Longest, max),
         ]
     }
 
@@ -115,53 +121,24 @@ impl<'a> AgeResults<'a> {
             let played: Vec<Vec<Option<PassTotals>>> =
                 (0..default_set().count()).map(|index| self.application(phase, index)).collect();
             let score_of = |pass: usize| {
-                geometric_mean(
-                    &played
-                        .iter()
-                        .map(|application| application[pass].map(|totals| totals.score()))
-                        .collect::<Vec<_>>(),
-                )
+                let scores = played.iter().map(|application| Some(application[pass]?.score()));
+                geometric_mean(&scores.collect::<Vec<_>>())
             };
             (0..self.passes as usize).filter_map(score_of).collect()
         });
-        Comparison { test: SCORE, unit: "points", better: Better::Higher, summary: Summary::Mean, passes }
+        Comparison {
+            test: "application score",
+            unit: "points",
+            better: Better::Higher,
+            summary: Summary::Mean,
+            passes,
+        }
     }
-}
-
-/// Which direction is better. A drop is always a change for the worse: for a rate the share that is lost,
-/// 100% at most; for a latency the share that is added, without limit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Better {
-    Higher,
-    Lower,
-}
-
-/// How the passes of a metric become one number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Summary {
-    Mean,
-    /// The mean, for tests whose n-th pass covers the same part of the drive in each phase. Parts may differ by
-    /// design, as on a disk, so each pass is compared with its counterpart.
-    MeanOfPairs,
-    /// The maximum of the longest latencies. It has no interval.
-    Longest,
-}
-
-/// One metric in all phases.
-#[derive(Clone, Debug)]
-pub(super) struct Comparison {
-    pub(super) test: &'static str,
-    /// The unit of its values: `bytes/s`, `ns` or `points`.
-    pub(super) unit: &'static str,
-    pub(super) better: Better,
-    pub(super) summary: Summary,
-    /// The value of each pass, by phase in the order of [`Phase::ALL`].
-    pub(super) passes: [Vec<f64>; 3],
 }
 
 impl Comparison {
     /// The passes of one phase.
-    pub(super) fn passes_in(&self, phase: Phase) -> &[f64] {
+    fn passes_in(&self, phase: Phase) -> &[f64] {
         &self.passes[phase as usize]
     }
 
@@ -221,19 +198,6 @@ impl Comparison {
             .with_estimate("after_idle_drop_percent", self.fall(Phase::AfterIdle))
     }
 
-    /// Its row on the first screen.
-    pub(super) fn cells(&self) -> TableRow {
-        TableRow {
-            test: self.test,
-            unit: self.unit,
-            new: self.value(Phase::New),
-            used: self.value(Phase::Used),
-            after_idle: self.value(Phase::AfterIdle),
-            interval: self.fall(Phase::Used).and_then(|fall| fall.interval),
-            share: self.share_of_new(Phase::Used),
-        }
-    }
-
     /// A row for each phase that was measured: the value and its interval.
     pub(super) fn intervals(&self) -> impl Iterator<Item = Row> {
         Phase::ALL.into_iter().filter_map(|phase| {
@@ -257,9 +221,6 @@ fn paired_interval(later: &[f64], new: &[f64], mean: f64) -> Option<Interval> {
 pub(super) fn speed_against_new(comparisons: &[Comparison]) -> Option<Series> {
     let known: Vec<&Comparison> =
         comparisons.iter().filter(|comparison| comparison.fall(Phase::Used).is_some()).collect();
-    if known.is_empty() {
-        return None;
-    }
     let line = |phase: Phase| {
         let points = known.iter().enumerate();
         let points =
@@ -269,7 +230,8 @@ pub(super) fn speed_against_new(comparisons: &[Comparison]) -> Option<Series> {
     let lines = Phase::ALL.map(line).into_iter().filter(|line| !line.points.is_empty());
     let (test, share) = (axis("metric", ""), axis(wording::SHARE_AXIS, ""));
     let series = Series::new(wording::SHARE_TITLE, Shape::Bars, test, share);
-    Some(series.categories(known.iter().map(|comparison| comparison.test)).lines(lines))
+    let tests = known.iter().map(|comparison| comparison.test);
+    (!known.is_empty()).then(|| series.categories(tests).lines(lines))
 }
 
 /// The speed of random writes over time; each phase starts at 0.
@@ -286,7 +248,7 @@ pub(super) fn random_writes(measured: &AgeResults<'_>) -> Option<Series> {
 }
 
 /// The speed of the writes that age the drive, by bytes written; a failed workload has no speed.
-pub(super) fn aging<'a>(segments: impl Iterator<Item = &'a Segment>) -> Option<Series> {
+pub(super) fn aging_series<'a>(segments: impl Iterator<Item = &'a Segment>) -> Option<Series> {
     let (mut points, mut bytes) = (Vec::new(), 0);
     for segment in segments {
         if segment.bytes(Op::Write) == 0 {
@@ -310,6 +272,215 @@ pub(super) fn aging<'a>(segments: impl Iterator<Item = &'a Segment>) -> Option<S
     let title = wording::AGING_TITLE;
     (!points.is_empty())
         .then(|| Series::new(title, Shape::Line, x, speed()).lines([Line::new("write", points)]))
+}
+
+/// Drop in percent below which a user notices nothing. Chosen.
+pub(super) const NOTICED_PERCENT: f64 = 10.0;
+/// Ratio of the fastest pass to the slowest above which passes were not steady. Chosen.
+const UNSTEADY_RATIO: f64 = 1.25;
+/// Passes to advise after a single one; Student's factor falls from 12.7 to 4.3 by the third.
+const PASSES_AFTER_ONE: u32 = 3;
+/// Most passes to advise: Student's factor hardly falls any more.
+const PASSES_MAX: u32 = 100;
+
+/// The summary, and all answers, most important first. Random writes lead, because they fall furthest; they carry the
+/// background of the aging.
+pub(super) fn answers(
+    options: &AgeOptions,
+    evidence: &Evidence,
+    measured: &AgeResults<'_>,
+    comparisons: &[Comparison],
+) -> (Option<String>, Vec<Answer>) {
+    let [writes, _, _, _, sequential, random_reads, sequential_reads, score] = comparisons else {
+        unreachable!("the table has eight lines")
+    };
+    let is_alone =
+        evidence.geometry.clock == Clock::Virtual || reads_unchanged(random_reads, sequential_reads);
+    let change_of = |id, question, comparison| change(id, question, comparison, is_alone);
+    let candidates = [
+        change_of("random_write", "Random write", writes)
+            .map(|answer| with_background(answer, options, evidence, measured, writes)),
+        change_of("sequential_write", "Sequential write", sequential),
+        change_of("application_score", "Application score", score)
+            .map(|answer| with_trimmed_blocks(answer.with_evidence(wording::SCORE_EXPLAINED), options)),
+        read("random_read", "Random read", random_reads, evidence),
+        read("sequential_read", "Sequential read", sequential_reads, evidence),
+        idle(options, writes),
+    ];
+    let answers =
+        candidates.into_iter().flatten().map(|answer| with_actions(answer, options, evidence)).collect();
+    let most_telling =
+        [("Random writes", writes), ("Sequential writes", sequential), ("The application score", score)];
+    // Reads that fell are a problem only if nothing else can have used the drive.
+    let reads = [("Random reads", random_reads), ("Sequential reads", sequential_reads)];
+    let reads = reads.into_iter().filter(|_| evidence.geometry.clock == Clock::Virtual);
+    let summary = most_telling
+        .into_iter()
+        .chain(reads)
+        .find_map(|(subject, comparison)| fallen(subject, comparison, is_alone));
+    (summary.or_else(|| kept(writes, is_alone)), answers)
+}
+
+/// The summary if random writes, which fall first, fell by little.
+fn kept(writes: &Comparison, is_alone: bool) -> Option<String> {
+    let drop = classify(&writes.fall(Phase::Used)?, is_alone);
+    wording::kept("random writes", transition(writes)?, drop, NOTICED_PERCENT)
+}
+
+/// Adds why a used drive with trimmed blocks looks faster.
+fn with_trimmed_blocks(answer: Answer, options: &AgeOptions) -> Answer {
+    let looks_faster = options.trim && answer.standing == Standing::Info;
+    if looks_faster { answer.caveat(wording::TRIMMED_BLOCKS_READ_FAST) } else { answer }
+}
+
+/// The summary if a metric certainly fell; otherwise the first answer becomes the summary.
+fn fallen(subject: &str, comparison: &Comparison, is_alone: bool) -> Option<String> {
+    match classify(&comparison.fall(Phase::Used)?, is_alone) {
+        Drop::Fell { percent, .. } => Some(wording::fell(subject, transition(comparison)?, percent)),
+        _ => None,
+    }
+}
+
+fn transition(comparison: &Comparison) -> Option<Transition> {
+    let (new, used) = (comparison.value(Phase::New)?, comparison.value(Phase::Used)?);
+    Some(Transition { unit: comparison.unit, new, used })
+}
+
+/// Classifies a drop by its interval. On a drive that other programs may use, a fall counts only if reads did
+/// not change.
+fn classify(fall: &Estimate, is_alone: bool) -> Drop {
+    let Some(interval) = fall.interval else { return Drop::OnePass };
+    let percent = fall.value;
+    match fall.within(-NOTICED_PERCENT, NOTICED_PERCENT) {
+        Verdict::Above if is_alone => Drop::Fell { percent, interval },
+        Verdict::Above => Drop::FellWithReads { percent, interval },
+        Verdict::Below => Drop::Rose { percent },
+        _ if interval.high <= NOTICED_PERCENT => Drop::Small { percent, interval },
+        _ => Drop::Unclear { percent, interval },
+    }
+}
+
+fn change(id: &str, question: &str, comparison: &Comparison, is_alone: bool) -> Option<Answer> {
+    let fall = comparison.fall(Phase::Used)?;
+    let drop = classify(&fall, is_alone);
+    let answer = wording::change(id, question, transition(comparison)?, drop, NOTICED_PERCENT);
+    Some(fall.put(answer, "%"))
+}
+
+/// The answer about reads. A fall is a problem of the drive only if nothing else can have used it.
+fn read(id: &str, question: &str, comparison: &Comparison, evidence: &Evidence) -> Option<Answer> {
+    let answer = change(id, question, comparison, true)?;
+    let is_open = answer.standing == Standing::Problem && evidence.geometry.clock != Clock::Virtual;
+    Some(if is_open { Answer { standing: Standing::Info, ..answer } } else { answer })
+}
+
+/// Adds how steady the drive was, how it was aged, and what "new" means.
+fn with_background(
+    answer: Answer,
+    options: &AgeOptions,
+    evidence: &Evidence,
+    measured: &AgeResults<'_>,
+    writes: &Comparison,
+) -> Answer {
+    let sentences = [unsteady(writes), aging(measured, options), write_amplification(measured)];
+    let answer = sentences.into_iter().flatten().fold(answer, Answer::with_evidence);
+    let caveat = missing_reference(&evidence.identity);
+    caveat.into_iter().fold(answer, Answer::caveat)
+}
+
+/// The first and the last pass of random writes, if these were not steady.
+fn unsteady(comparison: &Comparison) -> Option<String> {
+    let passes = comparison.passes_in(Phase::Used);
+    let [first, .., last] = passes else { return None };
+    let (least, most) = (minimum(passes)?, maximum(passes)?);
+    let is_unsteady = comparison.better == Better::Higher && most > least * UNSTEADY_RATIO;
+    is_unsteady.then(|| wording::not_steady("Random writes", comparison.unit, *first, *last))
+}
+
+/// Whether reads, which aging does not affect, changed little: then nothing else used the drive.
+fn reads_unchanged(random: &Comparison, sequential: &Comparison) -> bool {
+    [random, sequential].into_iter().all(|comparison| {
+        comparison.fall(Phase::Used).is_some_and(|fall| matches!(classify(&fall, true), Drop::Small { .. }))
+    })
+}
+
+/// Whether idle time restored random writes; `None` if they had not fallen.
+fn idle(options: &AgeOptions, writes: &Comparison) -> Option<Answer> {
+    let (used, after) = (writes.fall(Phase::Used)?, writes.fall(Phase::AfterIdle)?);
+    let has_fallen = matches!(classify(&used, true), Drop::Fell { .. });
+    has_fallen.then(|| wording::after_idle(options.idle, used.value, after.value, classify(&after, true)))
+}
+
+/// How the drive was aged; `None` if that has not begun.
+fn aging(measured: &AgeResults<'_>, options: &AgeOptions) -> Option<String> {
+    let segments: Vec<&Segment> = measured.aging().collect();
+    let bytes: u64 = segments.iter().map(|segment| segment.bytes(Op::Write)).sum();
+    let time = segments.last()?.ended_at.since(segments.first()?.started_at);
+    let sentence = match options.recipe {
+        Recipe::Fill => wording::aged_by_fill,
+        Recipe::Overwrite => wording::aged_by_overwrites,
+        Recipe::Churn => wording::aged_by_small_files,
+    };
+    Some(sentence(Size(bytes), time))
+}
+
+/// Bytes programmed over bytes written during the aging, if the simulated drive has flash counters.
+fn write_amplification(measured: &AgeResults<'_>) -> Option<String> {
+    let before = measured.before_aging()?.accounting?;
+    let last = measured.aging().last()?;
+    let after = last.accounting.filter(FlashCounters::has_flash)?;
+    let host = after.host_bytes_written.checked_sub(before.host_bytes_written).filter(|bytes| *bytes > 0)?;
+    let flash = after.flash_bytes_programmed.saturating_sub(before.flash_bytes_programmed);
+    Some(wording::write_amplification(flash as f64 / host as f64))
+}
+
+/// What "new" means for a drive that is not known to have been erased.
+fn missing_reference(identity: &Identity) -> Option<String> {
+    let state = identity.facts.iter().find(|(name, _)| name == "state").map(|(_, state)| state.as_str());
+    match (identity.kind, state) {
+        (TargetKind::Simulated, Some(state)) if state == "new" || state.starts_with("new:") => None,
+        (TargetKind::Simulated, Some(state)) => Some(wording::was_not_new(state)),
+        _ => Some(wording::EARLIER_USE_IS_UNKNOWN.into()),
+    }
+}
+
+/// Adds commands that decide an open question or restore a slower drive. A simulated drive begins every run in the
+/// state that its target names, so there is nothing to restore.
+fn with_actions(answer: Answer, options: &AgeOptions, evidence: &Evidence) -> Answer {
+    let is_simulated = evidence.identity.kind == TargetKind::Simulated;
+    match answer.standing {
+        Standing::Unknown => {
+            let passes = match options.passes {
+                1 => PASSES_AFTER_ONE,
+                several => several.saturating_mul(2).min(PASSES_MAX),
+            };
+            let again = AgeOptions { passes, ..options.clone() };
+            let again = Rerun::new(evidence, &options_text(&again), Age::new(again.clone()));
+            answer.action(wording::more_passes(&again, options.passes == 1, is_simulated))
+        }
+        Standing::Problem if !is_simulated && answer.id == "random_write" => {
+            let restore = procedure_action(&evidence.plan, "recondition", "", wording::RESTORE);
+            restore.into_iter().fold(answer, Answer::action)
+        }
+        _ => answer,
+    }
+}
+
+/// The options that differ from their defaults, as a command line, and always the passes.
+fn options_text(options: &AgeOptions) -> String {
+    let defaults = AgeOptions::default();
+    Arguments::default()
+        .add(options.recipe != defaults.recipe, "recipe", options.recipe)
+        .add_known("bytes", options.bytes.map(exact_size))
+        .add_known("span", options.span.map(exact_size))
+        .add(options.random_span != defaults.random_span, "random-span", exact_size(options.random_span))
+        .add(options.time != defaults.time, "time", exact_duration(options.time))
+        .add(options.depth != defaults.depth, "depth", options.depth)
+        .add(options.idle != defaults.idle, "idle", exact_duration(options.idle))
+        .add(options.trim, "trim", "on")
+        .add(options.data != defaults.data, "data", options.data)
+        .add(true, "passes", options.passes)
+        .text()
 }
 
 #[cfg(test)]

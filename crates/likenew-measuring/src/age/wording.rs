@@ -2,18 +2,16 @@
 
 use std::fmt::Display;
 
-use likenew_core::findings::{Action, Answer, OverviewTable};
-use likenew_core::procedure::{Descriptor, Plan};
+use likenew_core::findings::{Action, Answer, OverviewTable, Standing};
+use likenew_core::procedure::Descriptor;
 use likenew_core::quantity::{Rate, Share, Size, SpeedChange, TimeChange, change_range, range};
 use likenew_core::units::{Nanos, Number, digits, exact_size};
 use likenew_stats::interval::Interval;
 
 use likenew_procedure_support::rerun::Rerun;
-use likenew_procedure_support::wording::{
-    MISSING, capitalize, cell, recondition_command, use_nearest_multiple,
-};
+use likenew_procedure_support::wording::{MISSING, capitalize, cell, use_nearest_multiple};
 
-use super::RANDOM_SPAN_STEP;
+use super::{Comparison, Phase, RANDOM_SPAN_STEP};
 
 /// What the procedure measures and what it costs.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -78,12 +76,6 @@ fn lost(percent: f64) -> Share {
     Share(percent / 100.0)
 }
 
-/// `30–38% slower`, or `0.8% faster to 69% slower`.
-fn slower_range(interval: Interval) -> String {
-    let change = |drop: f64| SpeedChange(1.0 - drop / 100.0);
-    change_range(change(interval.low), change(interval.high))
-}
-
 /// How a rate or a score changed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Drop {
@@ -103,22 +95,24 @@ pub(super) enum Drop {
 
 /// The answer on one metric; `limit` is the drop that counts, in percent.
 pub(super) fn change(id: &str, question: &str, values: Transition, drop: Drop, limit: f64) -> Answer {
-    let text = change_text(values, drop, limit);
+    let standing = match drop {
+        Drop::Fell { .. } => Standing::Problem,
+        Drop::Small { .. } => Standing::Good,
+        Drop::Rose { .. } => Standing::Info,
+        Drop::FellWithReads { .. } | Drop::Unclear { .. } | Drop::OnePass => Standing::Unknown,
+    };
+    let answer = Answer::new(id, question, change_text(values, drop, limit), standing);
     match drop {
-        Drop::Fell { .. } => Answer::problem(id, question, text),
-        Drop::Small { .. } => Answer::good(id, question, text),
-        Drop::Rose { .. } => Answer::info(id, question, text),
-        Drop::FellWithReads { .. } => Answer::unknown(id, question, text).caveat(
+        Drop::FellWithReads { .. } => answer.caveat(
             "Reads changed as well, which aging does not affect, so another program may have used the drive. \
              Measure again while nothing else does.",
         ),
-        Drop::Unclear { .. } | Drop::OnePass => Answer::unknown(id, question, text),
+        _ => answer,
     }
 }
 
 fn change_text(values: Transition, drop: Drop, limit: f64) -> String {
-    let (worse, better) = (worse(values.unit), better(values.unit));
-    let values = values.text();
+    let (worse, better, values) = (worse(values.unit), better(values.unit), values.text());
     match drop {
         Drop::Fell { percent, .. } => format!("{values}, {} {worse}", lost(percent)),
         Drop::FellWithReads { percent, .. } => {
@@ -136,12 +130,9 @@ fn change_text(values: Transition, drop: Drop, limit: f64) -> String {
         Drop::Small { interval, .. } if interval.high < UNDER_ONE => format!("{values}, unchanged"),
         Drop::Small { interval, .. } => format!("{values}, at most {} {worse}", lost(interval.high)),
         Drop::Unclear { percent, interval } if interval.low > 0.0 => {
-            format!(
-                "{values}, {} {worse} ({}); may be less than the {} that counts",
-                lost(percent),
-                range(lost(interval.low), lost(interval.high)),
-                lost(limit)
-            )
+            let (fall, limit) = (lost(percent), lost(limit));
+            let range = range(lost(interval.low), lost(interval.high));
+            format!("{values}, {fall} {worse} ({range}); may be less than the {limit} that counts")
         }
         Drop::Unclear { interval, .. } => {
             format!("{values}; the change ({}) is too uncertain to call", slower_range(interval))
@@ -187,6 +178,9 @@ likenew_core::sentences! {
     /// What the recipe churn did.
     pub(super) fn aged_by_small_files(bytes: Size, time: Nanos) =
         "Aging wrote {bytes} in {time}, as small files that came and went.";
+    /// `30–38% slower`, or `0.8% faster to 69% slower`.
+    fn slower_range(drop: Interval) =
+        "{}", change_range(SpeedChange(1.0 - drop.low / 100.0), SpeedChange(1.0 - drop.high / 100.0));
     pub(super) fn write_amplification(factor: f64) = "Write amplification was {} meanwhile.", digits(factor);
     /// A simulated drive that was opened in a state other than new.
     pub(super) fn was_not_new(state: &str) =
@@ -228,38 +222,35 @@ pub(super) const TRIMMED_BLOCKS_READ_FAST: &str =
 
 /// Random writes before and after idle time; `used` and `after` are drops in percent of the speed when new.
 pub(super) fn after_idle(idle: Nanos, used: f64, after: f64, drop: Drop) -> Answer {
-    let (id, question) = ("after_idle", "After idling");
     let (used, left) = (lost(used), lost(after));
-    match drop {
-        Drop::Small { .. } if after > 0.0 => Answer::good(
-            id,
-            question,
+    let (standing, text) = match drop {
+        Drop::Small { .. } if after > 0.0 => (
+            Standing::Good,
             format!("{idle} of idle time restored random writes: {left} below new, {used} before"),
         ),
-        Drop::Small { .. } | Drop::Rose { .. } => Answer::good(
-            id,
-            question,
+        Drop::Small { .. } | Drop::Rose { .. } => (
+            Standing::Good,
             format!("{idle} of idle time restored random writes: as fast as new, {used} below before"),
         ),
-        Drop::Fell { .. } | Drop::FellWithReads { .. } => Answer::info(
-            id,
-            question,
+        Drop::Fell { .. } | Drop::FellWithReads { .. } => (
+            Standing::Info,
             format!("random writes are still {left} below new after {idle} of idle time, {used} before"),
         ),
-        Drop::Unclear { interval, .. } => Answer::unknown(
-            id,
-            question,
-            format!(
-                "random writes are {} than new after {idle} of idle time, too uncertain to call",
-                slower_range(interval)
-            ),
-        ),
-        Drop::OnePass => Answer::unknown(
-            id,
-            question,
+        Drop::Unclear { interval, .. } => {
+            let slower = slower_range(interval);
+            (
+                Standing::Unknown,
+                format!(
+                    "random writes are {slower} than new after {idle} of idle time, too uncertain to call"
+                ),
+            )
+        }
+        Drop::OnePass => (
+            Standing::Unknown,
             format!("random writes are {left} below new after {idle} of idle time, in a single pass"),
         ),
-    }
+    };
+    Answer::new("after_idle", "After idling", text, standing)
 }
 
 pub(super) const EARLIER_USE_IS_UNKNOWN: &str = "\"New\" is the drive as it was found. Its earlier use is unknown; an already slow drive slows down less.";
@@ -275,43 +266,31 @@ pub(super) fn more_passes(again: &Rerun, is_one_pass: bool, is_simulated: bool) 
     again.action("more_passes", why)
 }
 
-/// Restores what aging has slowed down; `None` for a plan without a target.
-pub(super) fn recondition(plan: &Plan) -> Option<Action> {
-    Some(Action::new("recondition", "Restore the write speed").command(recondition_command(plan)?))
-}
-
-/// A row of the first screen.
-pub(super) struct TableRow {
-    pub(super) test: &'static str,
-    pub(super) unit: &'static str,
-    pub(super) new: Option<f64>,
-    pub(super) used: Option<f64>,
-    pub(super) after_idle: Option<f64>,
-    /// The interval of the drop in percent; `None` for one pass, or for a maximum.
-    pub(super) interval: Option<Interval>,
-    /// Share of the value when new; 1 is as good.
-    pub(super) share: Option<f64>,
-}
+pub(super) const RESTORE: &str = "Restore the write speed";
 
 /// `limit` is the drop that counts, in percent. Only rates and scores have a bar, and only where the change is known.
-pub(super) fn table(rows: &[TableRow], has_idle: bool, limit: f64) -> OverviewTable {
-    let is_one_pass = rows.iter().all(|row| row.interval.is_none());
+pub(super) fn table(metrics: &[&Comparison], has_idle: bool, limit: f64) -> OverviewTable {
+    let interval = |metric: &Comparison| metric.fall(Phase::Used).and_then(|fall| fall.interval);
+    let is_one_pass = metrics.iter().all(|metric| interval(metric).is_none());
     let change = if is_one_pass { "change (one pass)" } else { "change" };
     let headings = ["metric", "new", "used", change, "after idle"];
     let columns = if has_idle { headings.len() } else { headings.len() - 1 };
     let mut table = OverviewTable::new(headings.into_iter().take(columns));
-    for row in rows {
-        let cell = |metric: Option<f64>| cell(metric.map(|metric| value(row.unit, metric)));
-        let change = match (row.new, row.used) {
+    for metric in metrics {
+        let Comparison { test, unit, .. } = metric;
+        let [new, used, after_idle] = Phase::ALL.map(|phase| metric.value(phase));
+        let cell = |metric: Option<f64>| cell(metric.map(|metric| value(unit, metric)));
+        let change = match (new, used) {
             // A maximum is a single I/O; its change says nothing.
-            (Some(new), Some(used)) if new > 0.0 && row.test != LATENCY_MAX => {
-                change_cell(row.unit, used / new, row.interval, limit)
+            (Some(new), Some(used)) if new > 0.0 && *test != LATENCY_MAX => {
+                change_cell(unit, used / new, interval(metric), limit)
             }
             _ => MISSING.to_owned(),
         };
-        let has_bar = row.unit != "ns" && change != UNCLEAR;
-        let cells = [metric_name(row.test), cell(row.new), cell(row.used), change, cell(row.after_idle)];
-        table.push_with_share(cells.into_iter().take(columns), row.share.filter(|_| has_bar));
+        let has_bar = *unit != "ns" && change != UNCLEAR;
+        let share = metric.share_of_new(Phase::Used).filter(|_| has_bar);
+        let cells = [metric_name(test), cell(new), cell(used), change, cell(after_idle)];
+        table.push_with_share(cells.into_iter().take(columns), share);
     }
     table
 }
@@ -350,6 +329,7 @@ pub(super) const LATENCY_MAX: &str = "random write latency, max";
 
 #[cfg(test)]
 mod tests {
+    use super::super::{Better, Summary};
     use super::*;
 
     const WRITES: Transition = Transition { unit: "bytes/s", new: 68.8e6, used: 45.4e6 };
@@ -429,17 +409,16 @@ mod tests {
 
     #[test]
     fn a_maximum_has_neither_change_nor_bar() {
-        let row = |test, unit, used| TableRow {
+        let metric = |test, unit, better, used| Comparison {
             test,
             unit,
-            new: Some(564e3),
-            used: Some(used),
-            after_idle: None,
-            interval: None,
-            share: Some(0.5),
+            better,
+            summary: Summary::Longest,
+            passes: [vec![564e3], vec![used], Vec::new()],
         };
-        let rows = [row(LATENCY_MAX, "ns", 128e6), row("random writes", "bytes/s", 282e3)];
-        let table = table(&rows, false, 10.0);
+        let longest = metric(LATENCY_MAX, "ns", Better::Lower, 128e6);
+        let writes = metric("random writes", "bytes/s", Better::Higher, 282e3);
+        let table = table(&[&longest, &writes], false, 10.0);
         assert_eq!(table.headings[3], "change (one pass)");
         assert_eq!((table.rows[0].cells[3].as_str(), table.rows[0].share), ("–", None));
         assert_eq!((table.rows[1].cells[3].as_str(), table.rows[1].share), ("50% slower", Some(0.5)));

@@ -9,7 +9,7 @@ use likenew_core::target::Geometry;
 use likenew_core::units::Nanos;
 use likenew_core::workload::{AccessPattern, Arrival, Mix, Size as Lengths, Stream, Until, Workload};
 
-use super::{AgeOptions, RANDOM_SPAN_STEP, Recipe, wording};
+use super::{AgeOptions, Phase, RANDOM_SPAN_STEP, Recipe, wording};
 use crate::apps::library::default_set;
 use crate::apps::stage::{Amount, Stage};
 
@@ -94,35 +94,6 @@ pub(super) fn region(range: &Range<u64>) -> Region {
 /// The multiple of `step` at or below `bytes`.
 pub(super) fn round_down(bytes: u64, step: u64) -> u64 {
     bytes - bytes % step
-}
-
-/// A measurement of the drive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Phase {
-    /// Before the aging.
-    New,
-    /// Straight after the aging.
-    Used,
-    /// After the idle time.
-    AfterIdle,
-}
-
-impl Phase {
-    pub(super) const ALL: [Self; 3] = [Self::New, Self::Used, Self::AfterIdle];
-
-    /// What tables call it.
-    pub(super) fn key(self) -> &'static str {
-        match self {
-            Self::New => "new",
-            Self::Used => "used",
-            Self::AfterIdle => "after_idle",
-        }
-    }
-
-    /// What workloads call it.
-    pub(super) fn name(self) -> String {
-        self.key().replace('_', " ")
-    }
 }
 
 /// The purpose of a workload.

@@ -1,16 +1,26 @@
-//! The results of a run by application and test: UL's score of each, tables and charts.
+//! The results of a run by application and test: UL's score of each, tables and charts. Its answers: the score, whether
+//! later passes keep it, and how it holds up under sustained writes.
 
-use likenew_core::findings::{Axis, Findings, Line, Row, Series, Shape};
+use likenew_core::findings::{Answer, Axis, Findings, Line, OverviewTable, Row, Series, Shape, Standing};
 use likenew_core::io::Op;
+use likenew_core::procedure::Evidence;
+use likenew_core::quantity::{Latency, Rate, Share};
 use likenew_core::segment::Segment;
-use likenew_procedure_support::estimate::{Estimate, is_whole};
+use likenew_core::units::exact_duration;
+use likenew_procedure_support::estimate::{Estimate, Verdict, is_whole};
+use likenew_procedure_support::options::Arguments;
+use likenew_procedure_support::rerun::Rerun;
 use likenew_procedure_support::rows::Columns as _;
 use likenew_procedure_support::series::{axis, speed};
-use likenew_stats::summary::mean;
+use likenew_procedure_support::wording::answer_as_summary;
+use likenew_stats::interval::{CONFIDENCE_95, Interval, mean_interval};
+use likenew_stats::steady_state::Window;
+use likenew_stats::summary::{maximum, mean};
 
 use super::application::Application;
 use super::phases::{Kind, PHASES, Phase};
-use super::wording;
+use super::wording::{self, ApplicationRow, Overall};
+use super::{Apps, AppsOptions};
 
 /// The results of a run, as far as it got.
 pub(super) struct AppResults<'a> {
@@ -30,29 +40,29 @@ impl<'a> AppResults<'a> {
     }
 
     /// The totals of an application, from all tests that it completed.
-    pub(super) fn all(&self, application: usize) -> Vec<PassTotals> {
+    fn all(&self, application: usize) -> Vec<PassTotals> {
         self.tests.iter().filter_map(|test| test[application]).collect()
     }
 
     /// Every complete test.
-    pub(super) fn overalls(&self) -> Vec<OverallScore> {
+    fn overalls(&self) -> Vec<OverallScore> {
         self.tests.iter().filter_map(|test| OverallScore::of_test(test)).collect()
     }
 
     /// A phase of a consistency test: geometric means of its tests; `None` before all of them are complete.
-    pub(super) fn phase(&self, phase: usize) -> Option<OverallScore> {
+    fn phase(&self, phase: usize) -> Option<OverallScore> {
         let each = self.tests.len() / PHASES.len();
         let tests = self.tests[phase * each..(phase + 1) * each].iter();
         OverallScore::mean_of(&tests.map(|test| OverallScore::of_test(test)).collect::<Vec<_>>())
     }
 
     /// The phases that were measured.
-    pub(super) fn phases(&self) -> Vec<(&'static Phase, OverallScore)> {
+    fn phases(&self) -> Vec<(&'static Phase, OverallScore)> {
         PHASES.iter().enumerate().filter_map(|(index, phase)| Some((phase, self.phase(index)?))).collect()
     }
 
     /// The scores of the phases of a kind that were measured.
-    pub(super) fn scores(&self, kind: Kind) -> Vec<f64> {
+    fn scores(&self, kind: Kind) -> Vec<f64> {
         self.phases()
             .into_iter()
             .filter(|(phase, _)| phase.kind == kind)
@@ -77,11 +87,11 @@ impl Writes {
 
 /// All applications of a test together: geometric means, so that each counts the same.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct OverallScore {
-    pub(super) bytes_per_s: f64,
-    pub(super) access_time_ns: f64,
+struct OverallScore {
+    bytes_per_s: f64,
+    access_time_ns: f64,
     /// Score of the two; equal to the geometric mean of the applications' scores.
-    pub(super) score: f64,
+    score: f64,
 }
 
 impl OverallScore {
@@ -96,7 +106,7 @@ impl OverallScore {
     }
 
     /// The geometric means of several; `None` if one is missing.
-    pub(super) fn mean_of(scores: &[Option<Self>]) -> Option<Self> {
+    fn mean_of(scores: &[Option<Self>]) -> Option<Self> {
         let mean = |metric: fn(&Self) -> f64| {
             geometric_mean(&scores.iter().map(|score| score.as_ref().map(metric)).collect::<Vec<_>>())
         };
@@ -212,11 +222,18 @@ pub(super) fn put_tables(findings: &mut Findings, measured: &AppResults<'_>, con
     findings.tables.insert("sources".into(), measured.applications.iter().flat_map(sources).collect());
 }
 
+fn score_of(passes: &[PassTotals]) -> Option<Estimate> {
+    Estimate::of_passes(&passes.iter().map(PassTotals::score).collect::<Vec<_>>())
+}
+
+fn mean_of(passes: &[PassTotals], metric: fn(&PassTotals) -> f64) -> Option<f64> {
+    mean(&passes.iter().map(metric).collect::<Vec<_>>())
+}
+
 /// Means over the passes that were measured.
 fn application(name: &str, pass_totals: &[PassTotals]) -> Option<Row> {
-    let mean_of = |metric: fn(&PassTotals) -> f64| mean(&pass_totals.iter().map(metric).collect::<Vec<_>>());
-    let scores: Vec<f64> = pass_totals.iter().map(PassTotals::score).collect();
-    let score = Estimate::of_passes(&scores)?.not_negative();
+    let score = score_of(pass_totals)?.not_negative();
+    let mean_of = |metric: fn(&PassTotals) -> f64| mean_of(pass_totals, metric);
     Some(
         Row::new()
             .with("application", name)
@@ -272,26 +289,20 @@ fn sources(application: &Application) -> Vec<Row> {
 /// Score by application; in a run for consistency, score, access time and random writes over the phases.
 pub(super) fn put_series(findings: &mut Findings, measured: &AppResults<'_>, consistency: bool) {
     if consistency {
-        let writes = |phase: usize| measured.writes[phase]?.bytes_per_s;
-        let by_phase = |metric: fn(&OverallScore) -> f64| {
-            move |phase: usize| measured.phase(phase).map(|overall| metric(&overall))
-        };
-        let axes = [
-            ("score_by_phase", wording::SCORE_BY_PHASE_TITLE, axis(wording::SCORE_AXIS, wording::SCORE_UNIT)),
-            (
-                "access_time_by_phase",
-                wording::ACCESS_TIME_BY_PHASE_TITLE,
-                axis(wording::ACCESS_TIME_AXIS, "ns"),
-            ),
-            ("writes_by_phase", wording::WRITES_BY_PHASE_TITLE, speed()),
-        ];
-        let values: [&dyn Fn(usize) -> Option<f64>; 3] =
-            [&by_phase(|overall| overall.score), &by_phase(|overall| overall.access_time_ns), &writes];
-        findings.series.extend(
-            axes.into_iter().zip(values).filter_map(|((name, title, y), value)| {
-                Some((name.to_owned(), phase_series(title, y, value)?))
-            }),
-        );
+        let score = axis(wording::SCORE_AXIS, wording::SCORE_UNIT);
+        let score =
+            phase_series(wording::SCORE_BY_PHASE_TITLE, score, |phase| Some(measured.phase(phase)?.score));
+        let access = axis(wording::ACCESS_TIME_AXIS, "ns");
+        let access = phase_series(wording::ACCESS_TIME_BY_PHASE_TITLE, access, |phase| {
+            Some(measured.phase(phase)?.access_time_ns)
+        });
+        let writes = phase_series(wording::WRITES_BY_PHASE_TITLE, speed(), |phase| {
+            measured.writes[phase]?.bytes_per_s
+        });
+        let names = ["score_by_phase", "access_time_by_phase", "writes_by_phase"];
+        for (name, series) in names.into_iter().zip([score, access, writes]) {
+            findings.series.extend(series.map(|series| (name.to_owned(), series)));
+        }
     } else if let Some(series) = scores(measured) {
         findings.series.insert("scores".into(), series);
     }
@@ -301,9 +312,8 @@ fn phase_series(title: &str, y: Axis, metric: impl Fn(usize) -> Option<f64>) -> 
     let points: Vec<[f64; 2]> =
         (0..PHASES.len()).filter_map(|phase| Some([(phase + 1) as f64, metric(phase)?])).collect();
     let name = y.label.clone();
-    (!points.is_empty()).then(|| {
-        Series::new(title, Shape::Line, axis(wording::PHASE_AXIS, ""), y).lines([Line::new(&name, points)])
-    })
+    (!points.is_empty())
+        .then(|| Series::new(title, Shape::Line, axis("phase", ""), y).lines([Line::new(&name, points)]))
 }
 
 fn scores(measured: &AppResults<'_>) -> Option<Series> {
@@ -312,19 +322,243 @@ fn scores(measured: &AppResults<'_>) -> Option<Series> {
         .iter()
         .enumerate()
         .filter_map(|(index, application)| {
-            let scores: Vec<f64> = measured.all(index).iter().map(PassTotals::score).collect();
-            Some((application.name.as_str(), mean(&scores)?))
+            Some((application.name.as_str(), score_of(&measured.all(index))?.value))
         })
         .collect();
     let points = known.iter().enumerate().map(|(index, (_, score))| [index as f64, *score]);
     let line = Line::new(wording::SCORE_AXIS, points.collect());
-    let series = Series::new(
-        wording::SCORES_TITLE,
-        Shape::Bars,
-        axis(wording::APPLICATION_AXIS, ""),
-        axis(wording::SCORE_AXIS, wording::SCORE_UNIT),
-    );
+    let (x, y) = (axis("application", ""), axis(wording::SCORE_AXIS, wording::SCORE_UNIT));
+    let series = Series::new(wording::SCORES_TITLE, Shape::Bars, x, y);
     (!known.is_empty()).then(|| series.categories(known.iter().map(|(name, _)| *name)).lines([line]))
+}
+
+/// Half width of an interval, as a share, up to which a score is known, and loss up to which speed is kept. Chosen:
+/// half of what SNIA allows between rounds.
+const NOTICED: f64 = 0.10;
+/// Passes to advise after a single one.
+const PASSES_FEW: u32 = 3;
+/// Passes to advise after several that were not enough.
+const PASSES_MANY: u32 = 10;
+
+/// A run's options and evidence, from which the answers are made.
+pub(super) struct Run<'a> {
+    pub(super) options: &'a AppsOptions,
+    pub(super) evidence: &'a Evidence,
+}
+
+impl Run<'_> {
+    /// Adds summary, answers and overview, most important first.
+    pub(super) fn put(&self, findings: &mut Findings, measured: &AppResults<'_>) {
+        if self.options.consistency {
+            self.put_consistency(findings, measured);
+        } else {
+            self.put_passes(findings, measured);
+        }
+    }
+
+    fn put_passes(&self, findings: &mut Findings, measured: &AppResults<'_>) {
+        let overalls = measured.overalls();
+        let overall = overall(&overalls, measured.applications.len());
+        let score = overall.map(|overall| self.score(overall));
+        let over_passes = self.speed_over_passes(measured, overalls.len());
+        let lost = over_passes.as_ref().filter(|(answer, _)| answer.standing == Standing::Problem);
+        findings.summary = match (lost, overall) {
+            (Some((_, left)), overall) => wording::summary_of_lost_speed(Share(1.0 - left), overall),
+            (None, Some(overall)) => wording::summary_of_score(overall),
+            (None, None) => String::new(),
+        };
+        let is_lost = lost.is_some();
+        let over_passes = over_passes.map(|(answer, _)| answer);
+        let order = if is_lost { [over_passes, score] } else { [score, over_passes] };
+        findings.answers.extend(order.into_iter().flatten());
+        findings.overview.table = self.applications_table(measured);
+    }
+
+    fn score(&self, overall: Overall) -> Answer {
+        let score = overall.score;
+        let is_precise = |interval: Interval| interval.high - interval.low <= 2.0 * NOTICED * score.value;
+        let answer = match score.interval.map(is_precise) {
+            Some(true) => wording::score(overall),
+            Some(false) => self.with_rerun(wording::score_is_imprecise(overall, Share(NOTICED)), PASSES_MANY),
+            None => self.with_rerun(wording::score_of_one_pass(overall), PASSES_FEW),
+        };
+        let answer = score.not_negative().put(answer, "points");
+        let scale = self.options.scale;
+        if scale < 1.0 { answer.caveat(wording::played_in_part(Share(scale))) } else { answer }
+    }
+
+    /// Whether the last pass is as fast as the first, application by application, and the share that is left.
+    fn speed_over_passes(&self, measured: &AppResults<'_>, passes: usize) -> Option<(Answer, f64)> {
+        let last = passes.checked_sub(1)?;
+        if last == 0 {
+            return Some((self.with_rerun(wording::speed_over_one_pass(), PASSES_FEW), 1.0));
+        }
+        let ratio = |application: usize| {
+            let [first, then] = [0, last].map(|test| measured.tests[test][application]);
+            Some((then?.score() / first?.score()).ln())
+        };
+        let ratios: Vec<f64> = (0..measured.applications.len()).filter_map(ratio).collect();
+        let left = Estimate::of_passes(&ratios)?.map(f64::exp);
+        let answer = match left.against(1.0 - NOTICED) {
+            Verdict::Above => wording::passes_keep_speed(left),
+            Verdict::Below => wording::passes_lose_speed(left.map(|left| 1.0 - left)),
+            Verdict::OnePass => wording::speed_of_one_application(Share(left.value)),
+            _ => self.with_rerun(wording::speed_over_passes_unclear(left), PASSES_MANY),
+        };
+        Some((left.map(percent).put(answer, "%"), left.value))
+    }
+
+    /// Adds the same run with this many passes; not with custom applications, whose file is unknown.
+    fn with_rerun(&self, answer: Answer, passes: u32) -> Answer {
+        let Some(options) = self.rerun_options(passes) else { return answer };
+        let again = Apps::new(AppsOptions { passes, ..self.options.clone() });
+        let again = Rerun::new(self.evidence, &options, again);
+        answer.action(again.action("more_passes", wording::MORE_PASSES))
+    }
+
+    /// The options of the same run with this many passes; `None` with custom applications, whose file is
+    /// unknown.
+    fn rerun_options(&self, passes: u32) -> Option<String> {
+        let AppsOptions { applications, custom, consistency, minutes, time, think, data, .. } = self.options;
+        let defaults = AppsOptions::default();
+        if !custom.is_empty() {
+            return None;
+        }
+        let of_library = applications.iter().filter(|_| *applications != defaults.applications);
+        let arguments =
+            of_library.fold(Arguments::default(), |arguments, name| arguments.add(true, "app", name));
+        let arguments = arguments
+            .add(*consistency, "consistency", "")
+            .add(*consistency && *minutes != 1.0, "minutes", minutes)
+            .add(*time != defaults.time, "time", exact_duration(*time))
+            .add(*think, "think", "")
+            .add(*data != defaults.data, "data", data)
+            .add(true, "passes", passes);
+        Some(arguments.text())
+    }
+
+    fn applications_table(&self, measured: &AppResults<'_>) -> Option<OverviewTable> {
+        let row = |index: usize| {
+            let passes = measured.all(index);
+            Some(ApplicationRow {
+                name: &measured.applications[index].name,
+                score: score_of(&passes)?,
+                rate: Rate(mean_of(&passes, PassTotals::bytes_per_s)?),
+                access_time: Latency(mean_of(&passes, PassTotals::access_time_ns)?),
+            })
+        };
+        let rows: Vec<ApplicationRow<'_>> = (0..measured.applications.len()).filter_map(row).collect();
+        (!rows.is_empty()).then(|| wording::applications_table(&rows))
+    }
+
+    fn put_consistency(&self, findings: &mut Findings, measured: &AppResults<'_>) {
+        let scores: Vec<f64> = measured.phases().into_iter().map(|(_, overall)| overall.score).collect();
+        let Some(best) = maximum(&scores) else { return };
+        let [steady, recovered] = [Kind::Steady, Kind::Recover].map(|kind| measured.scores(kind));
+        // How much of the best score is missing in the steady phases, as a share of 1.
+        let fall = Estimate::of_passes(&steady).map(|steady| steady.map(|score| 1.0 - score / best));
+        let recovery = self.recovery(fall, &steady, &recovered, best);
+        findings.summary = match fall.map(|fall| (fall.value, fall.against(NOTICED))) {
+            Some((lost, Verdict::Above)) => {
+                let decided = recovery.as_ref().filter(|answer| answer.standing != Standing::Unknown);
+                let last = recovered.last().map(|score| Share(score / best));
+                let recovered =
+                    decided.zip(last).map(|(answer, share)| (share, answer.standing == Standing::Good));
+                wording::summary_of_writing(Share(lost), best, best * (1.0 - lost), recovered)
+            }
+            Some((lost, Verdict::Below)) => wording::summary_of_kept_score(best, Share(lost)),
+            _ => String::new(),
+        };
+        findings.answers.push(self.score_under_writes(fall, best));
+        findings.answers.push(steady_state(&steady));
+        findings.answers.extend(recovery);
+        let last = recovered.last().copied();
+        findings.overview.table = Some(wording::stages_table(best, mean(&steady), last));
+        findings.overview.series = Some("score_by_phase".into());
+    }
+
+    fn score_under_writes(&self, fall: Option<Estimate>, best: f64) -> Answer {
+        let Some(lost) = fall else { return wording::no_steady_phase() };
+        let answer = match lost.against(NOTICED) {
+            Verdict::Above => wording::writing_costs_score(lost, best),
+            Verdict::Below => wording::writing_costs_no_score(lost, best),
+            _ => self.with_rerun(wording::score_under_writes_unclear(lost, best), PASSES_FEW),
+        };
+        lost.map(percent).put(answer, "%")
+    }
+
+    /// Whether the last idle time restored the score to within a tenth of its best. That single score is taken to be
+    /// as uncertain as a steady one.
+    fn recovery(
+        &self,
+        fall: Option<Estimate>,
+        steady: &[f64],
+        recovered: &[f64],
+        best: f64,
+    ) -> Option<Answer> {
+        let fall = fall?.against(NOTICED);
+        if fall == Verdict::Below {
+            return None;
+        }
+        let Some(last) = recovered.last() else { return Some(wording::no_recovery_phase()) };
+        let value = last / best;
+        // One more value of the same scatter lies within mean ± t·s·√(1 + 1/n); t·s alone is taken.
+        let interval = mean_interval(steady, CONFIDENCE_95).map(|mean_interval| {
+            let half = (mean_interval.high - mean_interval.low) / 2.0 * (steady.len() as f64).sqrt() / best;
+            Interval { low: (value - half).max(0.0), high: value + half }
+        });
+        let left = Estimate { value, interval };
+        let answer = match (fall, left.against(1.0 - NOTICED)) {
+            (Verdict::Above, Verdict::Above) => wording::recovers(left),
+            (Verdict::Above, Verdict::Below) => wording::does_not_recover(left),
+            _ => self.with_rerun(wording::recovery_unclear(left), PASSES_FEW),
+        };
+        let shares: Vec<Share> = recovered.iter().map(|score| Share(score / best)).collect();
+        Some(left.map(percent).put(answer.with_evidence(wording::recovery_phases(&shares)), "%"))
+    }
+}
+
+fn percent(share: f64) -> f64 {
+    100.0 * share
+}
+
+/// Adds a summary if nothing was decided, and lists below it what the summary leaves out.
+pub(super) fn finish(findings: &mut Findings) {
+    if findings.summary.is_empty() {
+        findings.summary = findings.answers.first().map(answer_as_summary).unwrap_or_default();
+    }
+    // The summary says already that one pass was played, and what idle time restores if that is known.
+    let is_said = |answer: &&Answer| {
+        let is_recovery = wording::is_about_recovery(answer) && answer.standing != Standing::Unknown;
+        is_recovery || wording::is_about_one_pass(answer)
+    };
+    let unsaid = findings.answers.iter().skip(1).filter(|answer| !is_said(answer));
+    findings.overview.answers = unsaid.map(|answer| answer.id.clone()).collect();
+}
+
+/// The score of all passes; `None` before every application was replayed once.
+fn overall(overalls: &[OverallScore], applications: usize) -> Option<Overall> {
+    let scores: Vec<f64> = overalls.iter().map(|overall| overall.score).collect();
+    let mean_of = |metric: fn(&OverallScore) -> f64| {
+        geometric_mean(&overalls.iter().map(|overall| Some(metric(overall))).collect::<Vec<_>>())
+            .unwrap_or_default()
+    };
+    Some(Overall {
+        score: Estimate::of_passes(&scores)?,
+        rate: Rate(mean_of(|overall| overall.bytes_per_s)),
+        access_time: Latency(mean_of(|overall| overall.access_time_ns)),
+        applications: applications as u64,
+        passes: overalls.len() as u64,
+    })
+}
+
+/// SNIA's rule, over the five steady phases.
+fn steady_state(steady: &[f64]) -> Answer {
+    match Window::last(steady) {
+        None => wording::too_few_steady_phases(steady.len()),
+        Some(window) if window.is_steady() => wording::steady(steady),
+        Some(_) => wording::not_steady(steady),
+    }
 }
 
 #[cfg(test)]

@@ -7,9 +7,9 @@ use likenew_core::quantity::{Latency, Rate, Share, Size, count};
 use likenew_core::units::{Number, digits};
 use likenew_stats::steady_state::ROUNDS;
 
+use likenew_procedure_support::answers;
 use likenew_procedure_support::estimate::Estimate;
-use likenew_procedure_support::rerun::Rerun;
-use likenew_procedure_support::wording::{cell, estimated, list};
+use likenew_procedure_support::wording::{cell, estimated, list, passes};
 
 /// What the procedure measures and what it costs.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -26,8 +26,6 @@ pub(super) const WRITES_BY_PHASE_TITLE: &str = "Speed of the random writes befor
 pub(super) const SCORE_AXIS: &str = "score";
 pub(super) const SCORE_UNIT: &str = "points";
 pub(super) const ACCESS_TIME_AXIS: &str = "access time";
-pub(super) const APPLICATION_AXIS: &str = "application";
-pub(super) const PHASE_AXIS: &str = "phase";
 
 likenew_core::sentences! {
     pub(super) fn no_application() = "applications: name at least one, or a group such as pcmark8";
@@ -52,6 +50,14 @@ likenew_core::sentences! {
         "\"{text}\" is not a queue depth; use 1 to {depth_max}, or up to {shares_max} depths with shares \
          such as 1:93,2:7";
     fn points(score: f64) = "{} points", digits(score);
+    fn score_method(played: u64) =
+        "Speed counts busy time only; all numbers are geometric means over the applications, from {}.",
+        passes(played as usize);
+    /// Shares of the best score after each idle time.
+    pub(super) fn recovery_phases(shares: &[Share]) =
+        "After each idle time the score was {} of its best.",
+        list(&shares.iter().map(ToString::to_string).collect::<Vec<_>>());
+    fn score_list(scores: &[f64]) = "{}", list(&scores.iter().map(|score| digits(*score)).collect::<Vec<_>>());
     pub(super) fn played_in_part(scale: Share) = "Only {scale} of each application's I/Os were played.";
     pub(super) fn summary_of_kept_score(best: f64, lost: Share) =
         "The application score holds up under constant writing: {lost} below its best of {}.", points(best);
@@ -93,32 +99,83 @@ impl Overall {
 const NOT_PCMARK: &str = "It is computed like the storage score of PCMark 10, but is not that score: the order and the addresses of \
      these I/Os were never published. The table of sources says what is assumed.";
 
-pub(super) fn score(overall: Overall) -> Answer {
-    Answer::info("score", "Application score", overall.text())
-        .with_evidence(score_method(overall.passes))
-        .caveat(NOT_PCMARK)
+const ONE_PASS: &str = "only one pass was played";
+const SCORE_UNDER_WRITES_METHOD: &str =
+    "It compares the mean of the steady phases with the best of all phases.";
+const STEADY_RULE: &str = "By SNIA's rule, five values are steady if they differ by at most 20% of their mean and their trend by at most 10%.";
+const RECOVERY: &str = "idle_recovery";
+
+answers! {
+    ("score", "Application score") => {
+        pub(super) fn score(overall: Overall) =
+            info("{}", overall.text()).with_evidence(score_method(overall.passes)).caveat(NOT_PCMARK);
+        pub(super) fn score_of_one_pass(overall: Overall) =
+            unknown("{}, in the only pass", overall.text())
+            .with_evidence(score_method(overall.passes)).caveat(NOT_PCMARK);
+        /// `limit`: how precisely a score has to be known.
+        pub(super) fn score_is_imprecise(overall: Overall, limit: Share) =
+            unknown("{}, known less precisely than ±{limit}", overall.text())
+            .with_evidence(score_method(overall.passes)).caveat(NOT_PCMARK);
+    }
+    ("speed_over_passes", "Speed over passes") => {
+        /// `left`: the last pass' score over the first's.
+        pub(super) fn passes_keep_speed(left: Estimate) =
+            good("the last pass has {} of the first pass's score", estimated(left, Share));
+        /// `lost`: the drop of the score from the first pass to the last.
+        pub(super) fn passes_lose_speed(lost: Estimate) =
+            problem("the last pass scored {} less than the first", estimated(lost, Share));
+        pub(super) fn speed_over_passes_unclear(left: Estimate) =
+            unknown("the last pass has {} of the first pass's score, too uncertain to call",
+                    estimated(left, Share));
+        pub(super) fn speed_over_one_pass() = unknown("{ONE_PASS}");
+        pub(super) fn speed_of_one_application(left: Share) =
+            unknown("the last pass has {left} of the first pass's score, of one application only")
+            .caveat("One application does not show how others would differ.");
+    }
+    ("score_under_writes", "Score under constant writes") => {
+        /// `lost`: the drop of the score under writes from the best; it has a range if several phases were measured.
+        pub(super) fn writing_costs_score(lost: Estimate, best: f64) =
+            problem("{} below the best score of {}", estimated(lost, Share), points(best))
+            .with_evidence(SCORE_UNDER_WRITES_METHOD).caveat(NOT_PCMARK);
+        pub(super) fn writing_costs_no_score(lost: Estimate, best: f64) =
+            good("stays near the best score of {}: {} below", points(best), estimated(lost, Share))
+            .with_evidence(SCORE_UNDER_WRITES_METHOD).caveat(NOT_PCMARK);
+        pub(super) fn score_under_writes_unclear(lost: Estimate, best: f64) =
+            unknown("{} below the best score of {}, too uncertain to call", estimated(lost, Share), points(best))
+            .with_evidence(SCORE_UNDER_WRITES_METHOD).caveat(NOT_PCMARK);
+        pub(super) fn no_steady_phase() = unknown("no steady phase was measured");
+    }
+    ("steady_state", "Steady state") => {
+        /// `scores`: of the steady phases.
+        pub(super) fn steady(scores: &[f64]) =
+            good("reached, with steady phases at {} points", score_list(scores)).with_evidence(STEADY_RULE);
+        pub(super) fn not_steady(scores: &[f64]) =
+            info("not reached, with steady phases at {} points", score_list(scores)).with_evidence(STEADY_RULE);
+        pub(super) fn too_few_steady_phases(measured: usize) =
+            unknown("{measured} of {ROUNDS} steady phases were measured");
+    }
+    (RECOVERY, "Idle recovery") => {
+        /// `left`: the score after the last idle time, as a share of the best.
+        pub(super) fn recovers(left: Estimate) = good("restores {} of the best score", estimated(left, Share));
+        pub(super) fn does_not_recover(left: Estimate) =
+            info("idle time leaves the score at {} of its best", estimated(left, Share));
+        pub(super) fn recovery_unclear(left: Estimate) =
+            unknown("{} of the best score after idle time, too uncertain to call", estimated(left, Share));
+        pub(super) fn no_recovery_phase() = unknown("no phase after idle time was measured");
+    }
 }
 
-pub(super) fn score_of_one_pass(overall: Overall) -> Answer {
-    Answer::unknown("score", "Application score", format!("{}, in the only pass", overall.text()))
-        .with_evidence(score_method(overall.passes))
-        .caveat(NOT_PCMARK)
+/// Whether an answer only says that a single pass was played.
+pub(super) fn is_about_one_pass(answer: &Answer) -> bool {
+    answer.answer == ONE_PASS
 }
 
-/// `limit`: how precisely a score has to be known.
-pub(super) fn score_is_imprecise(overall: Overall, limit: Share) -> Answer {
-    let answer = format!("{}, known less precisely than ±{limit}", overall.text());
-    Answer::unknown("score", "Application score", answer)
-        .with_evidence(score_method(overall.passes))
-        .caveat(NOT_PCMARK)
+/// Whether an answer is about what idle time restores.
+pub(super) fn is_about_recovery(answer: &Answer) -> bool {
+    answer.id == RECOVERY
 }
 
-fn score_method(passes: u64) -> String {
-    let passes = if passes == 1 { "1 pass".into() } else { format!("{passes} passes") };
-    format!(
-        "Speed counts busy time only; all numbers are geometric means over the applications, from {passes}."
-    )
-}
+pub(super) const MORE_PASSES: &str = "Measure how much scores vary";
 
 pub(super) fn summary_of_score(overall: Overall) -> String {
     let Overall { rate, access_time, passes, .. } = overall;
@@ -129,18 +186,6 @@ pub(super) fn summary_of_score(overall: Overall) -> String {
     )
 }
 
-/// `left`: the last pass' score over the first's.
-pub(super) fn passes_keep_speed(left: Estimate) -> Answer {
-    let answer = format!("the last pass has {} of the first pass's score", estimated(left, Share));
-    Answer::good("speed_over_passes", "Speed over passes", answer)
-}
-
-/// `lost`: the drop of the score from the first pass to the last.
-pub(super) fn passes_lose_speed(lost: Estimate) -> Answer {
-    let answer = format!("the last pass scored {} less than the first", estimated(lost, Share));
-    Answer::problem("speed_over_passes", "Speed over passes", answer)
-}
-
 pub(super) fn summary_of_lost_speed(lost: Share, overall: Option<Overall>) -> String {
     let first = format!("The drive got slower in use: the last pass scored {lost} less than the first.");
     match overall {
@@ -148,69 +193,6 @@ pub(super) fn summary_of_lost_speed(lost: Share, overall: Option<Overall>) -> St
         None => first,
     }
 }
-
-pub(super) fn speed_over_passes_unclear(left: Estimate) -> Answer {
-    let answer = format!(
-        "the last pass has {} of the first pass's score, too uncertain to call",
-        estimated(left, Share)
-    );
-    Answer::unknown("speed_over_passes", "Speed over passes", answer)
-}
-
-pub(super) fn speed_over_one_pass() -> Answer {
-    Answer::unknown("speed_over_passes", "Speed over passes", ONE_PASS)
-}
-
-const ONE_PASS: &str = "only one pass was played";
-
-pub(super) fn is_about_one_pass(answer: &Answer) -> bool {
-    answer.answer == ONE_PASS
-}
-
-pub(super) fn speed_of_one_application(left: Share) -> Answer {
-    let answer = format!("the last pass has {left} of the first pass's score, of one application only");
-    Answer::unknown("speed_over_passes", "Speed over passes", answer)
-        .caveat("One application does not show how others would differ.")
-}
-
-/// Adds the command that decides the question; `None` for custom applications, whose file the plan does not know.
-pub(super) fn with_rerun(answer: Answer, again: Option<&Rerun>) -> Answer {
-    match again {
-        Some(again) => answer.action(again.action("more_passes", "Measure how much scores vary")),
-        None => answer,
-    }
-}
-
-/// `lost`: the drop of the score under writes from the best.
-pub(super) fn writing_costs_score(lost: Estimate, best: f64) -> Answer {
-    let answer = format!("{} below the best score of {}", estimated(lost, Share), points(best));
-    Answer::problem("score_under_writes", "Score under constant writes", answer)
-        .with_evidence(SCORE_UNDER_WRITES_METHOD)
-        .caveat(NOT_PCMARK)
-}
-
-pub(super) fn writing_costs_no_score(lost: Estimate, best: f64) -> Answer {
-    let answer = format!("stays near the best score of {}: {} below", points(best), estimated(lost, Share));
-    Answer::good("score_under_writes", "Score under constant writes", answer)
-        .with_evidence(SCORE_UNDER_WRITES_METHOD)
-        .caveat(NOT_PCMARK)
-}
-
-/// `lost` has a range if several phases were measured.
-pub(super) fn score_under_writes_unclear(lost: Estimate, best: f64) -> Answer {
-    let text = estimated(lost, Share);
-    let answer = format!("{text} below the best score of {}, too uncertain to call", points(best));
-    Answer::unknown("score_under_writes", "Score under constant writes", answer)
-        .with_evidence(SCORE_UNDER_WRITES_METHOD)
-        .caveat(NOT_PCMARK)
-}
-
-pub(super) fn no_steady_phase() -> Answer {
-    Answer::unknown("score_under_writes", "Score under constant writes", "no steady phase was measured")
-}
-
-const SCORE_UNDER_WRITES_METHOD: &str =
-    "It compares the mean of the steady phases with the best of all phases.";
 
 pub(super) fn summary_of_writing(
     lost: Share,
@@ -228,63 +210,6 @@ pub(super) fn summary_of_writing(
         }
         None => first,
     }
-}
-
-/// `scores`: of the steady phases.
-pub(super) fn steady(scores: &[f64]) -> Answer {
-    let answer = format!("reached, with steady phases at {} points", score_list(scores));
-    Answer::good("steady_state", "Steady state", answer).with_evidence(STEADY_RULE)
-}
-
-pub(super) fn not_steady(scores: &[f64]) -> Answer {
-    let answer = format!("not reached, with steady phases at {} points", score_list(scores));
-    Answer::info("steady_state", "Steady state", answer).with_evidence(STEADY_RULE)
-}
-
-pub(super) fn too_few_steady_phases(measured: usize) -> Answer {
-    let answer = format!("{measured} of {ROUNDS} steady phases were measured");
-    Answer::unknown("steady_state", "Steady state", answer)
-}
-
-fn score_list(scores: &[f64]) -> String {
-    list(&scores.iter().map(|score| digits(*score)).collect::<Vec<_>>())
-}
-
-const STEADY_RULE: &str = "By SNIA's rule, five values are steady if they differ by at most 20% of their mean and their trend by at most 10%.";
-
-/// `left`: the score after the last idle time, as a share of the best.
-pub(super) fn recovers(left: Estimate) -> Answer {
-    Answer::good(
-        "idle_recovery",
-        "Idle recovery",
-        format!("restores {} of the best score", estimated(left, Share)),
-    )
-}
-
-pub(super) fn does_not_recover(left: Estimate) -> Answer {
-    let answer = format!("idle time leaves the score at {} of its best", estimated(left, Share));
-    Answer::info("idle_recovery", "Idle recovery", answer)
-}
-
-pub(super) fn recovery_unclear(left: Estimate) -> Answer {
-    let text = estimated(left, Share);
-    let answer = format!("{text} of the best score after idle time, too uncertain to call");
-    Answer::unknown("idle_recovery", "Idle recovery", answer)
-}
-
-/// Whether an answer is about what idle time restores.
-pub(super) fn is_about_recovery(answer: &Answer) -> bool {
-    answer.id == "idle_recovery"
-}
-
-pub(super) fn no_recovery_phase() -> Answer {
-    Answer::unknown("idle_recovery", "Idle recovery", "no phase after idle time was measured")
-}
-
-/// Shares of the best score after each idle time.
-pub(super) fn recovery_phases(shares: &[Share]) -> String {
-    let shares: Vec<String> = shares.iter().map(ToString::to_string).collect();
-    format!("After each idle time the score was {} of its best.", list(&shares))
 }
 
 /// An application on the first screen.
@@ -305,22 +230,15 @@ pub(super) fn applications_table(rows: &[ApplicationRow<'_>]) -> OverviewTable {
     table
 }
 
-/// One stage of a consistency test, such as its steady phases, with their mean score.
-pub(super) struct StageRow {
-    pub(super) name: &'static str,
-    pub(super) score: Option<f64>,
-}
-
-pub(super) const BEST_STAGE: &str = "best phase";
-pub(super) const STEADY_STAGE: &str = "under constant writes";
-pub(super) const RECOVERED_STAGE: &str = "after idle time";
-
-/// Each stage with a bar for its share of the best score.
-pub(super) fn stages_table(rows: &[StageRow], best: f64) -> OverviewTable {
+/// The stages of a consistency test, each with a bar for its share of the best score; `steady` and `recovered` are
+/// those of constant writes and of the last idle time.
+pub(super) fn stages_table(best: f64, steady: Option<f64>, recovered: Option<f64>) -> OverviewTable {
     let mut table = OverviewTable::new(["", "score"]);
-    for StageRow { name, score } in rows {
+    let stages =
+        [("best phase", Some(best)), ("under constant writes", steady), ("after idle time", recovered)];
+    for (name, score) in stages {
         let share = score.map(|score| score / best);
-        table.push_with_share([(*name).to_owned(), cell(score.map(digits))], share);
+        table.push_with_share([name.to_owned(), cell(score.map(digits))], share);
     }
     table
 }

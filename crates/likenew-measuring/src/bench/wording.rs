@@ -6,6 +6,7 @@ use likenew_core::quantity::{Iops, Rate, Share, Size, count, range};
 use likenew_core::units::{Nanos, digits, exact_duration, exact_size};
 use likenew_core::workload::Mix;
 
+use likenew_procedure_support::answers;
 use likenew_procedure_support::estimate::Estimate;
 use likenew_procedure_support::profile::Test;
 use likenew_procedure_support::rerun::Rerun;
@@ -40,14 +41,11 @@ fn test_speeds(test: &Test, speeds: &[OpSpeed]) -> String {
     } else {
         "sequential".into()
     };
-    let speeds: Vec<String> = speeds
-        .iter()
-        .map(|speed| {
-            let op = operation(speed.op);
-            if test.random { format!("{op} {}", speed.iops) } else { format!("{op} {}", speed.rate) }
-        })
-        .collect();
-    format!("{name} {}", speeds.join(", "))
+    let text = |OpSpeed { op, rate, iops }: &OpSpeed| {
+        let op = operation(*op);
+        if test.random { format!("{op} {iops}") } else { format!("{op} {rate}") }
+    };
+    format!("{name} {}", speeds.iter().map(text).collect::<Vec<_>>().join(", "))
 }
 
 fn operation(op: Mix) -> String {
@@ -57,12 +55,10 @@ fn operation(op: Mix) -> String {
     }
 }
 
-fn all_speeds(tests: &[(&Test, Vec<OpSpeed>)]) -> String {
-    let tests: Vec<String> = tests.iter().map(|(test, speeds)| test_speeds(test, speeds)).collect();
-    tests.join("; ")
-}
-
 likenew_core::sentences! {
+    fn all_speeds(tests: &[(&Test, Vec<OpSpeed>)]) =
+        "{}",
+        tests.iter().map(|(test, speeds)| test_speeds(test, speeds)).collect::<Vec<_>>().join("; ");
     pub(super) fn summary(tests: &[(&Test, Vec<OpSpeed>)]) = "{}.", capitalize(&all_speeds(tests));
     pub(super) fn unsteady_test(name: &str, slowest: Rate, fastest: Rate) =
         "{name}: {} per pass.", range(slowest, fastest);
@@ -71,63 +67,44 @@ likenew_core::sentences! {
 }
 
 /// `passes`: the fewest and the most of any test.
-pub(super) fn speed(tests: &[(&Test, Vec<OpSpeed>)], passes: (u64, u64)) -> Answer {
-    let (fewest, most) = passes;
+pub(super) fn speed(tests: &[(&Test, Vec<OpSpeed>)], (fewest, most): (u64, u64)) -> Answer {
     let answer = Answer::info("speed", "Speed", all_speeds(tests));
-    match (fewest, most) {
-        (_, 1) => answer,
+    match most {
+        1 => answer,
         _ if fewest == most => answer.with_evidence(format!("Each speed is the mean of {most} passes.")),
         _ => answer.with_evidence(format!("Each speed is the mean of {fewest} to {most} passes.")),
     }
 }
 
-/// `spread`: how much faster the fastest pass of a test is than its slowest, at most.
-pub(super) fn passes_agree(spread: Share) -> Answer {
-    Answer::good("repeatability", "Repeatability", format!("passes of each test agree within {spread}"))
-}
-
-/// `worst`: the test whose passes differ most, with its slowest and fastest pass.
-pub(super) fn passes_disagree(
-    unsteady: usize,
-    test_count: usize,
-    limit: Share,
-    (worst, slowest, fastest): (&str, Rate, Rate),
-) -> Answer {
-    let tests = count(test_count as u64, "test");
-    let answer = format!(
-        "passes of {unsteady} of {tests} differ by more than {limit}; single passes of {worst} ran at {}",
-        range(slowest, fastest)
-    );
-    Answer::unknown("repeatability", "Repeatability", answer)
-        .with_evidence("Ranges in the table are 95% intervals of the mean.")
-}
-
-pub(super) fn measured_once(again: &Rerun) -> Answer {
-    Answer::unknown(
-        "repeatability",
-        "Repeatability",
-        "each test ran once, so how much results vary is unknown",
-    )
-    .action(again.action("more_passes", "Measure how much results vary"))
-}
-
 pub(super) const VARY_LESS: &str = "Measure longer passes, which vary less";
 pub(super) const REACH_PRECISION: &str = "Repeat passes until the means are that precise";
+pub(super) const USUAL: &str = "usual";
 
-/// `least`: the test that covered the smallest share of its span, with that share.
-pub(super) fn passes_cut_short(
-    cut: usize,
-    test_count: usize,
-    time: Nanos,
-    span: Size,
-    (least, share): (&str, Share),
-) -> Answer {
-    let tests = count(test_count as u64, "sequential test");
-    let time = exact_duration(time);
-    let answer = format!(
-        "--time {time} ended {cut} of {tests} before the end of the {span} span; {least} covered {share}"
-    );
-    Answer::unknown("coverage", "Coverage", answer)
+answers! {
+    ("repeatability", "Repeatability") => {
+        /// `spread`: how much faster the fastest pass of a test is than its slowest, at most.
+        pub(super) fn passes_agree(spread: Share) = good("passes of each test agree within {spread}");
+        /// `worst`: the test whose passes differ most, with its slowest and fastest pass.
+        pub(super) fn passes_disagree(unsteady: usize, tests: usize, limit: Share, worst: &str,
+                                      slowest: Rate, fastest: Rate) =
+            unknown("passes of {unsteady} of {} differ by more than {limit}; single passes of {worst} ran at {}",
+                    count(tests as u64, "test"), range(slowest, fastest))
+            .with_evidence("Ranges in the table are 95% intervals of the mean.");
+        pub(super) fn measured_once(again: &Rerun) =
+            unknown("each test ran once, so how much results vary is unknown").action(again.more_passes());
+    }
+    ("coverage", "Coverage") => {
+        /// `least`: the test that covered the smallest share of its span, with that share.
+        pub(super) fn passes_cut_short(cut: usize, tests: usize, time: Nanos, span: Size, least: &str, share: Share) =
+            unknown("--time {} ended {cut} of {} before the end of the {span} span; {least} covered {share}",
+                    exact_duration(time), count(tests as u64, "sequential test"));
+    }
+    (USUAL, "Usual") => {
+        /// The answer about the class that the drive is compared with.
+        pub(super) fn usual(usual: &Usual) =
+            info("what four of five new drives of its class reach: {} ({} models)",
+                 usual.class.words(), usual.values.len());
+    }
 }
 
 /// A row of the familiar table.
@@ -146,9 +123,8 @@ pub(super) fn table(
     commits: &[Commits],
 ) -> OverviewTable {
     let is_known = usual.iter().any(Option::is_some);
-    let usual_heading = is_known.then_some("usual");
     let headings = ["test", "MB/s", "IOPS", "mean", "p99", "max"];
-    let mut table = OverviewTable::new(headings.into_iter().chain(usual_heading));
+    let mut table = OverviewTable::new(headings.into_iter().chain(is_known.then_some("usual")));
     for (row, usual) in rows.zip(usual) {
         let speed = estimated(row.speed, |bytes_per_s| digits(bytes_per_s / 1e6));
         let [mean, p99, max] = latency_cells(&row.latency);
@@ -162,17 +138,6 @@ pub(super) fn table(
         table.push(cells.into_iter().chain(is_known.then(String::new)));
     }
     table
-}
-
-pub(super) const USUAL: &str = "usual";
-/// The answer about the class that the drive is compared with.
-pub(super) fn usual(usual: &Usual) -> Answer {
-    let (class, models) = (usual.class.words(), usual.values.len());
-    Answer::info(
-        USUAL,
-        "Usual",
-        format!("what four of five new drives of its class reach: {class} ({models} models)"),
-    )
 }
 
 #[cfg(test)]
@@ -209,15 +174,14 @@ mod tests {
 
     #[test]
     fn remarks_are_one_line() {
-        let worst = ("RND4K Q1T1 write", Rate(40e6), Rate(100e6));
         assert_eq!(
-            passes_disagree(1, 8, Share(0.25), worst).answer,
+            passes_disagree(1, 8, Share(0.25), "RND4K Q1T1 write", Rate(40e6), Rate(100e6)).answer,
             "passes of 1 of 8 tests differ by more than 25%; single passes of RND4K Q1T1 write ran at 40.0–100 MB/s"
         );
         assert_eq!(passes_agree(Share(0.0321)).answer, "passes of each test agree within 3.2%");
-        let least = ("SEQ1M Q1T1 write", Share(0.12));
         assert_eq!(
-            passes_cut_short(2, 4, Nanos::from_secs(5), Size(1 << 30), least).answer,
+            passes_cut_short(2, 4, Nanos::from_secs(5), Size(1 << 30), "SEQ1M Q1T1 write", Share(0.12))
+                .answer,
             "--time 5s ended 2 of 4 sequential tests before the end of the 1 GiB span; \
              SEQ1M Q1T1 write covered 12%"
         );

@@ -1,21 +1,23 @@
 //! The sentences of cache.
 
-use likenew_core::findings::{Answer, OverviewTable};
+use likenew_core::findings::{Answer, OverviewTable, Standing};
 use likenew_core::io::Op;
+use likenew_core::procedure::Descriptor;
 use likenew_core::quantity::{Factor, Rate, Share, with_range};
+use likenew_procedure_support::answers;
+use likenew_procedure_support::pattern::Pattern;
+use likenew_procedure_support::wording::{capitalize, cell, estimated};
 use likenew_stats::interval::Interval;
 
-use likenew_procedure_support::pattern::Pattern;
-use likenew_procedure_support::rerun::Rerun;
-use likenew_procedure_support::wording::capitalize;
+use super::MeasuredLevel;
 
-// The question, and what is written
-
-pub(super) const QUESTION: &str = "How much of a measured speed is RAM, and how much is the drive?";
-pub(super) const WRITES: &str = "writes the tested span once, then at most three times per pass and pattern; in a folder only to temporary files";
-
-/// The table's sign for an unknown value.
-const MISSING: &str = "–";
+/// What the procedure measures and what it costs.
+pub static DESCRIPTOR: Descriptor = Descriptor {
+    name: "cache",
+    question: "How much of a measured speed is RAM, and how much is the drive?",
+    writes: "writes the tested span once, then at most three times per pass and pattern; in a folder only to temporary files",
+    manual: include_str!("../cache.md"),
+};
 
 pub(super) const LEVELS_TITLE: &str = "Speed at each level between program and drive";
 pub(super) const LEVEL_AXIS: &str = "level";
@@ -34,6 +36,7 @@ likenew_core::sentences! {
     /// `rate`: of I/O that goes nowhere.
     pub(super) fn tool_is_the_limit(rate: Rate) =
         "Likenew itself reaches only {rate} without a drive, so this is partly its own speed.";
+    fn not_counted(speeds: &str) = "{speeds}; RAM's share was not counted";
 }
 
 /// How much of the bytes moved came from memory or stayed there, and how certain that is.
@@ -50,6 +53,10 @@ pub(super) enum RamShare {
 }
 
 impl RamShare {
+    fn standing(self) -> Standing {
+        if matches!(self, Self::Clear(..)) { Standing::Info } else { Standing::Unknown }
+    }
+
     fn text(self) -> Option<String> {
         match self {
             Self::Uncounted => None,
@@ -86,58 +93,42 @@ impl Speeds {
 /// Reads of data that was just read, through the page cache.
 pub(super) fn repeated_read(pattern: Pattern, ram: RamShare, speeds: Speeds) -> Answer {
     let speeds = speeds.text("direct reads");
-    let id = format!("{pattern}{REPEATED_READ}");
+    let answer = match (ram, ram.text()) {
+        (RamShare::Clear(..), Some(share)) => format!("{share} from RAM, at {speeds}"),
+        (RamShare::OnePass(_), Some(share)) => format!("{share} from RAM in the only pass, at {speeds}"),
+        (_, Some(share)) => format!("{share} from RAM, too uncertain to call, at {speeds}"),
+        (_, None) => not_counted(&speeds),
+    };
     let question = format!("Repeated {pattern} read");
-    match (ram, ram.text()) {
-        (RamShare::Clear(..), Some(share)) => {
-            Answer::info(id, question, format!("{share} from RAM, at {speeds}"))
-        }
-        (RamShare::OnePass(_), Some(share)) => {
-            Answer::unknown(id, question, format!("{share} from RAM in the only pass, at {speeds}"))
-        }
-        (_, Some(share)) => {
-            Answer::unknown(id, question, format!("{share} from RAM, too uncertain to call, at {speeds}"))
-        }
-        (_, None) => Answer::unknown(id, question, format!("{speeds}; RAM's share was not counted")),
-    }
+    Answer::new(format!("{pattern}{REPEATED_READ}"), question, answer, ram.standing())
 }
 
 /// Writes through the page cache, without a flush.
 pub(super) fn buffered_write(pattern: Pattern, ram: RamShare, speeds: Speeds) -> Answer {
     let speeds = speeds.text("flushed writes");
-    let id = format!("{pattern}{BUFFERED_WRITE}");
-    let question = format!("Buffered {pattern} write");
-    match (ram, ram.text()) {
-        (RamShare::Clear(..), Some(share)) => {
-            Answer::info(id, question, format!("{share} still in RAM at its end, at {speeds}"))
-        }
+    let answer = match (ram, ram.text()) {
+        (RamShare::Clear(..), Some(share)) => format!("{share} still in RAM at its end, at {speeds}"),
         (RamShare::OnePass(_), Some(share)) => {
-            let answer = format!("{share} still in RAM at the end of the only pass, at {speeds}");
-            Answer::unknown(id, question, answer)
+            format!("{share} still in RAM at the end of the only pass, at {speeds}")
         }
-        (_, Some(share)) => {
-            let answer = format!("{share} still in RAM at its end, too uncertain to call, at {speeds}");
-            Answer::unknown(id, question, answer)
-        }
-        (_, None) => Answer::unknown(id, question, format!("{speeds}; RAM's share was not counted")),
+        (_, Some(share)) => format!("{share} still in RAM at its end, too uncertain to call, at {speeds}"),
+        (_, None) => not_counted(&speeds),
+    };
+    let question = format!("Buffered {pattern} write");
+    Answer::new(format!("{pattern}{BUFFERED_WRITE}"), question, answer, ram.standing())
+}
+
+answers! {
+    (DIRECT_IO, "Direct I/O") => {
+        /// Direct I/O that reached the drive; `name` is the operation with the largest share of RAM.
+        pub(super) fn direct_reaches_drive(name: &str, ram: RamShare) =
+            good("bypasses RAM").with_evidence(format!("RAM had at most {}, in {name}.", cell(ram.text())));
+        /// Direct I/O that something above the drive answered.
+        pub(super) fn direct_misses_drive(name: &str, ram: RamShare) =
+            unknown("{} of {name} never reached the drive, so these are not its speeds", cell(ram.text()))
+            .caveat("The file system may ignore O_DIRECT or compress, or the file may have holes. \
+                     Some of these numbers may be RAM's.");
     }
-}
-
-/// Direct I/O that reached the drive; `name` is the operation with the largest share of RAM.
-pub(super) fn direct_reaches_drive(name: &str, ram: RamShare) -> Answer {
-    let share = ram.text().unwrap_or_else(|| MISSING.into());
-    Answer::good(DIRECT_IO, "Direct I/O", "bypasses RAM")
-        .with_evidence(format!("RAM had at most {share}, in {name}."))
-}
-
-/// Direct I/O that something above the drive answered.
-pub(super) fn direct_misses_drive(name: &str, ram: RamShare) -> Answer {
-    let share = ram.text().unwrap_or_else(|| MISSING.into());
-    let answer = format!("{share} of {name} never reached the drive, so these are not its speeds");
-    Answer::unknown(DIRECT_IO, "Direct I/O", answer).caveat(
-        "The file system may ignore O_DIRECT or compress, or the file may have holes. \
-         Some of these numbers may be RAM's.",
-    )
 }
 
 /// Direct I/O that may not all have reached the drive.
@@ -152,16 +143,8 @@ pub(super) fn direct_is_unclear(name: &str, ram: RamShare) -> Answer {
 
 pub(super) const NOTHING_COUNTS: &str = "Nothing below this target counts the bytes that reach a drive.";
 
-pub(super) const MEASURED_ONCE: &str = "It was measured once, so how much results vary is unknown.";
-
-/// Adds the command that decides an open question.
-pub(super) fn with_more_passes(answer: Answer, again: &Rerun) -> Answer {
-    answer.action(again.action("more_passes", "Measure how much results vary"))
-}
-
 /// Speeds of direct reads and writes, and of repeated reads and buffered writes.
-pub(super) fn summary(pattern: Pattern, drive: [Rate; 2], ram: [Rate; 2]) -> String {
-    let ([read, write], [repeated, buffered]) = (drive, ram);
+pub(super) fn summary(pattern: Pattern, [read, write]: [Rate; 2], [repeated, buffered]: [Rate; 2]) -> String {
     format!(
         "Direct I/O: {read} {pattern} read, {write} write. Repeated reads are served from RAM ({repeated}); unflushed \
          writes only reach RAM ({buffered})."
@@ -192,27 +175,11 @@ const DIRECT_IO: &str = "direct_io";
 const REPEATED_READ: &str = "_repeated_read";
 const BUFFERED_WRITE: &str = "_buffered_write";
 
-/// A row of the first screen.
-pub(super) struct TableRow {
-    pub(super) pattern: Pattern,
-    pub(super) op: Op,
-    pub(super) path: &'static str,
-    pub(super) rate: Rate,
-    pub(super) interval: Option<Interval>,
-    /// Share of 1 that came from memory or stayed there.
-    pub(super) ram: Option<f64>,
-}
-
-pub(super) fn table(rows: impl Iterator<Item = TableRow>) -> OverviewTable {
+pub(super) fn table<'a>(levels: impl Iterator<Item = &'a MeasuredLevel<'a>>) -> OverviewTable {
     let mut table = OverviewTable::new(["test", "path", "speed", "from RAM"]);
-    for row in rows {
-        let rate = match row.interval {
-            Some(Interval { low, high }) => with_range(row.rate, Rate(low), Rate(high)),
-            None => row.rate.to_string(),
-        };
-        let ram = row.ram.map_or_else(|| MISSING.to_owned(), |share| Share(share).to_string());
-        let test = capitalize(&line_name(row.pattern, row.op));
-        table.push([test, row.path.to_owned(), rate, ram]);
+    for MeasuredLevel { test, level, op, speed, ram, .. } in levels {
+        let (test, ram) = (capitalize(&line_name(test.pattern, *op)), ram.map(|ram| Share(ram.value)));
+        table.push([test, level.path().to_owned(), estimated(*speed, Rate), cell(ram)]);
     }
     table
 }
@@ -222,9 +189,12 @@ pub(super) const DEPTHS: &str = "Queue depth, one for all patterns or one for ea
 
 #[cfg(test)]
 mod tests {
+    use likenew_procedure_support::estimate::Estimate;
     use likenew_procedure_support::wording::answer_as_summary;
 
+    use super::super::Level;
     use super::*;
+    use crate::data::Test;
 
     const SPEEDS: Speeds = Speeds { rate: Rate(8e9), nearer: Some(Rate(200e6)) };
 
@@ -284,15 +254,15 @@ mod tests {
 
     #[test]
     fn a_row_ends_with_the_share_of_ram() {
-        let row = TableRow {
-            pattern: Pattern::Sequential,
+        let level = MeasuredLevel {
+            test: Test { pattern: Pattern::Sequential, block: 4096, depth: 1 },
+            level: Level::SecondBuffered,
             op: Op::Read,
-            path: "buffered, 2nd read",
-            rate: Rate(8e9),
-            interval: Some(Interval { low: 7.9e9, high: 8.1e9 }),
-            ram: Some(1.0),
+            passes: Vec::new(),
+            speed: Estimate { value: 8e9, interval: Some(Interval { low: 7.9e9, high: 8.1e9 }) },
+            ram: Some(Estimate { value: 1.0, interval: None }),
         };
-        let table = table([row].into_iter());
+        let table = table([&level].into_iter());
         assert_eq!(
             table.rows[0].cells,
             ["Sequential read", "buffered, 2nd read", "8,000 MB/s (7,900–8,100)", "100%"]

@@ -7,20 +7,19 @@ use likenew_core::io::Op;
 use likenew_core::quantity::{Factor, Rate, Share};
 use likenew_core::units::Nanos;
 use likenew_procedure_support::estimate::{Estimate, Verdict};
-use likenew_procedure_support::pattern::Pattern;
 use likenew_procedure_support::rerun::Rerun;
 use likenew_procedure_support::rows::Columns as _;
+use likenew_procedure_support::wording::MEASURED_ONCE;
 use likenew_stats::interval::{CONFIDENCE_95, Interval, mean_interval};
 use likenew_stats::summary::mean;
 
 use super::files::{FileScan, Weight};
 use super::wording::{self, Compressor, Ends, Subject};
-use super::{DataOptions, Pass, Test};
+use super::{DataOptions, Pass};
 
 /// Speed over compressibility.
 pub(super) struct Curve {
-    pub(super) test: Test,
-    pub(super) op: Op,
+    pub(super) subject: Subject,
     /// From zeros to random data.
     pub(super) steps: Vec<Speeds>,
     /// In the order they ran.
@@ -50,21 +49,17 @@ impl Speeds {
 }
 
 impl Curve {
-    pub(super) fn new(test: Test, op: Op, steps: u32, passes: Vec<Pass>) -> Self {
+    pub(super) fn new(subject: Subject, steps: u32, passes: Vec<Pass>) -> Self {
         let mut speeds: Vec<Speeds> = (0..steps).map(|_| Speeds::default()).collect();
         for pass in &passes {
             speeds[pass.step as usize].passes.push((pass.pass, pass.bytes_per_s));
         }
-        Self { test, op, steps: speeds, passes }
+        Self { subject, steps: speeds, passes }
     }
 
     /// What the data of a step compresses to, in percent.
     pub(super) fn percent(&self, step: usize) -> f64 {
         100.0 * step as f64 / (self.steps.len() - 1) as f64
-    }
-
-    pub(super) fn subject(&self) -> Subject {
-        Subject { test: self.test, op: self.op }
     }
 
     /// Its first and its last step.
@@ -82,15 +77,12 @@ impl Curve {
         (1..=last).filter_map(of_pass).collect()
     }
 
-    fn columns(&self) -> Row {
-        Row::new().with("pattern", self.test.pattern).with("op", self.op)
-    }
-
     pub(super) fn rows(&self) -> Vec<Row> {
         let speeds: Vec<Option<Estimate>> = self.steps.iter().map(Speeds::estimate).collect();
         let fastest = speeds.iter().flatten().map(|speed| speed.value).fold(0.0, f64::max);
         let row = |(step, speed): (usize, &Option<Estimate>)| {
-            self.columns()
+            self.subject
+                .columns()
                 .with("compresses_to_percent", self.percent(step))
                 .with_estimate("bytes_per_s", *speed)
                 .with("share_of_fastest_percent", speed.map(|speed| 100.0 * speed.value / fastest))
@@ -100,13 +92,20 @@ impl Curve {
 
     pub(super) fn pass_rows(&self) -> Vec<Row> {
         let row = |pass: &Pass| {
-            self.columns()
+            self.subject
+                .columns()
                 .with("pass", pass.pass)
                 .with("turn", pass.turn)
                 .with("compresses_to_percent", self.percent(pass.step as usize))
                 .with("bytes_per_s", pass.bytes_per_s)
         };
         self.passes.iter().map(row).collect()
+    }
+}
+
+impl Subject {
+    fn columns(self) -> Row {
+        Row::new().with("pattern", self.test.pattern).with("op", self.op)
     }
 }
 
@@ -189,8 +188,8 @@ impl Conclusion {
 
     /// The answer for one operation of one test.
     pub(super) fn answer(&self, curve: &Curve, compressor: Compressor<'_>, rerun: &RerunWith<'_>) -> Answer {
-        let more_passes = |passes| rerun(&move |options| options.passes = passes);
-        let subject = curve.subject();
+        let more_passes = |passes| rerun(&move |options| options.passes = passes).more_passes();
+        let subject = curve.subject;
         let factor = |ratio: &Estimate| Factor(ratio.value);
         let ends = wording::ends(subject, curve.ends());
         let known = |answer: Answer, ratio: &Estimate| ratio.put(answer, "×").with_evidence(ends.clone());
@@ -215,9 +214,9 @@ impl Conclusion {
                     .with_evidence(wording::slightly_compressible_gains_nothing(step))
             }
             Self::Zeros(ratio) => {
-                let answer = differs(wording::zeros_faster(subject, factor(ratio)), ratio);
                 let again = rerun(&|options| (options.steps, options.passes) = (STEPS_MANY, PASSES_MANY));
-                wording::with_more_steps(answer, &again)
+                differs(wording::zeros_faster(subject, factor(ratio)), ratio)
+                    .action(again.action("more_steps", wording::MORE_STEPS))
             }
             Self::Slower(ratio) => differs(wording::zeros_slower(subject, factor(ratio)), ratio),
             Self::Indifferent(ratio) => {
@@ -226,21 +225,20 @@ impl Conclusion {
             }
             Self::Open(Some(ratio)) => {
                 let [low, high] = [ratio.low(), ratio.high()].map(|end| Factor(end.unwrap_or(ratio.value)));
-                let answer = wording::ratio_unclear(subject, curve.ends())
+                wording::ratio_unclear(subject, curve.ends())
                     .with_evidence(wording::ratio_range(low, high))
-                    .with_evidence(ends);
-                wording::with_more_passes(answer, &more_passes(PASSES_MANY))
+                    .with_evidence(ends)
+                    .action(more_passes(PASSES_MANY))
             }
             Self::Open(None) if curve.steps[0].values().len() > 1 => {
-                let answer = wording::passes_scatter(subject).with_evidence(ends);
                 let again = rerun(&|options| {
                     (options.passes, options.time) = (PASSES_MANY, options.time.max(TIME_LONG));
                 });
-                wording::with_longer_passes(answer, &again)
+                let action = again.action("longer_passes", wording::LONGER_PASSES);
+                wording::passes_scatter(subject).with_evidence(ends).action(action)
             }
             Self::Open(None) => {
-                let answer = wording::one_pass(subject, curve.ends()).caveat(wording::MEASURED_ONCE);
-                wording::with_more_passes(answer, &more_passes(PASSES_FEW))
+                wording::one_pass(subject, curve.ends()).caveat(MEASURED_ONCE).action(more_passes(PASSES_FEW))
             }
         }
     }
@@ -271,13 +269,12 @@ const HIGH_BYTES_PER_S: f64 = 1e9;
 /// Whether generating the data, which takes longer for random data than for zeros, may limit these writes.
 fn is_too_fast_for_generator(curve: &Curve) -> bool {
     let is_fast = curve.steps[0].estimate().is_some_and(|speed| speed.value > HIGH_BYTES_PER_S);
-    curve.op == Op::Write && is_fast
+    curve.subject.op == Op::Write && is_fast
 }
 
 /// The speed of a mix of files, for one operation of one test.
 pub(super) struct ExpectedSpeed {
-    pattern: Pattern,
-    op: Op,
+    pub(super) subject: Subject,
     /// In bytes a second.
     speed: Estimate,
     zeros_bytes_per_s: f64,
@@ -314,15 +311,10 @@ impl ExpectedSpeed {
             Interval { low: 1e9 / (time + half), high: 1e9 / (time - half).max(fastest.min(time)) }
         });
         Some(Self {
-            pattern: curve.test.pattern,
-            op: curve.op,
+            subject: curve.subject,
             speed: Estimate { value: 1e9 / time, interval },
             zeros_bytes_per_s: 1e9 / mean_times[0],
         })
-    }
-
-    pub(super) fn matches(&self, curve: &Curve) -> bool {
-        (self.pattern, self.op) == (curve.test.pattern, curve.op)
     }
 
     fn share_of_zeros(&self) -> f64 {
@@ -336,21 +328,20 @@ impl ExpectedSpeed {
     /// `rated`: the rated speed, in bytes a second.
     pub(super) fn answer(&self, rated: Option<f64>) -> Answer {
         let of_zeros = Share(self.share_of_zeros() / 100.0);
-        let mut answer = wording::expected(self.pattern, self.op, self.rate(), of_zeros)
+        let mut answer = wording::expected(self.subject, self.rate(), of_zeros)
             .with_evidence(wording::zeros_speed(Rate(self.zeros_bytes_per_s)));
         if let Some(rated) = rated {
             answer = answer.with_evidence(wording::of_rated(Rate(rated), Share(self.speed.value / rated)));
         }
         match self.speed.interval {
             Some(_) => self.speed.put(answer, "bytes/s"),
-            None => answer.caveat(wording::MEASURED_ONCE),
+            None => answer.caveat(MEASURED_ONCE),
         }
     }
 
     pub(super) fn row(&self, rated: Option<f64>) -> Row {
-        Row::new()
-            .with("pattern", self.pattern)
-            .with("op", self.op)
+        self.subject
+            .columns()
             .with_estimate("bytes_per_s", Some(self.speed))
             .with("share_of_zeros_percent", self.share_of_zeros())
             .with("advertised_bytes_per_s", rated)

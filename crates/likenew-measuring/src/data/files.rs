@@ -204,17 +204,14 @@ impl FileScan {
         wording::largest_kinds(&kinds[..kinds.len().min(3)])
     }
 
-    fn with_limits(&self, mut answer: Answer) -> Answer {
-        if self.out_of_time {
-            answer = answer.caveat(wording::SCAN_RAN_OUT_OF_TIME);
-        }
-        if self.unreadable > 0 {
-            answer = answer.caveat(wording::files_unreadable(self.unreadable));
-        }
-        if self.other_file_systems > 0 {
-            answer = answer.caveat(wording::other_file_systems_left_out(self.other_file_systems));
-        }
-        answer
+    fn with_limits(&self, answer: Answer) -> Answer {
+        let Self { out_of_time, unreadable, other_file_systems, .. } = *self;
+        let limits = [
+            out_of_time.then(|| wording::SCAN_RAN_OUT_OF_TIME.to_owned()),
+            (unreadable > 0).then(|| wording::files_unreadable(unreadable)),
+            (other_file_systems > 0).then(|| wording::other_file_systems_left_out(other_file_systems)),
+        ];
+        limits.into_iter().flatten().fold(answer, Answer::caveat)
     }
 
     /// Each kind with its share of the bytes and what it compresses to.

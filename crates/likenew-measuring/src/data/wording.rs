@@ -6,10 +6,9 @@ use likenew_core::procedure::Descriptor;
 use likenew_core::quantity::{Factor, Rate, Share, Size, count, range, with_range};
 use likenew_core::units::Number;
 
+use likenew_procedure_support::answers;
 use likenew_procedure_support::estimate::Estimate;
-use likenew_procedure_support::pattern::Pattern;
-use likenew_procedure_support::rerun::Rerun;
-use likenew_procedure_support::wording::{capitalize, cell, estimated, list};
+use likenew_procedure_support::wording::{answer_as_summary, capitalize, cell, estimated, list};
 
 use super::Test;
 
@@ -48,6 +47,14 @@ likenew_core::sentences! {
         "Zeros are {} as fast as random data.", range(low, high);
     pub(super) fn file_system_compresses(file_system: &str) =
         "{file_system} may compress; test a folder without compression to see the drive alone.";
+    /// `Zeros 500 MB/s (490–510), random data 100 MB/s (99–101), in blocks of 1 MiB at QD8.`
+    pub(super) fn ends(subject: Subject, ends: Ends) =
+        "{}, in blocks of {} at QD{}.",
+        capitalize(&ends.text()), Size(subject.test.block), subject.test.depth;
+    /// The summary if some tests are decided and others are open.
+    pub(super) fn summary_of_part(decided: &[Subject], open: &[Subject]) =
+        "{} do not depend on compressibility; {} varied too much to tell.",
+        capitalize(&plurals(decided)), plurals(open);
     pub(super) fn zip_comparison(zipped: Share) =
         "In 4 KiB blocks, as drives compress; zip reaches {zipped}.";
     pub(super) fn files_sampled(sampled: Size, all: Size, files: u64) =
@@ -74,7 +81,7 @@ likenew_core::sentences! {
 }
 
 /// One operation of one test: `sequential write`.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Subject {
     pub(super) test: Test,
     pub(super) op: Op,
@@ -104,16 +111,10 @@ pub(super) struct Ends {
 impl Ends {
     fn text(self) -> String {
         let text = |speed: Option<Estimate>| {
-            speed.map_or_else(|| "not measured".to_owned(), |speed| estimated(speed, Rate))
+            speed.map_or_else(|| "not measured".into(), |speed| estimated(speed, Rate))
         };
         format!("zeros {}, random data {}", text(self.zeros), text(self.random))
     }
-}
-
-/// `Zeros 500 MB/s (490–510), random data 100 MB/s (99–101), in blocks of 1 MiB at QD8.`
-pub(super) fn ends(subject: Subject, ends: Ends) -> String {
-    let Test { block, depth, .. } = subject.test;
-    format!("{}, in blocks of {} at QD{depth}.", capitalize(&ends.text()), Size(block))
 }
 
 /// What may compress the data.
@@ -124,84 +125,59 @@ pub(super) enum Compressor<'a> {
     FileSystemOrDrive(&'a str),
 }
 
-/// `ratio`: zeros over random data.
-pub(super) fn compresses(subject: Subject, ratio: Factor, compressor: Compressor<'_>) -> Answer {
-    let compressor = match compressor {
-        Compressor::Drive => "the drive",
-        Compressor::FileSystemOrDrive(_) => "the file system or the drive",
-    };
-    let answer = format!("zeros are {ratio} as fast as random data, so {compressor} compresses");
-    Answer::info(subject.id(), subject.question(), answer)
+impl Compressor<'_> {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Drive => "the drive",
+            Self::FileSystemOrDrive(_) => "the file system or the drive",
+        }
+    }
 }
 
-pub(super) fn only_zeros(subject: Subject, ratio: Factor) -> Answer {
-    let answer = format!("zeros are {ratio} as fast as any other data; nothing else gains");
-    Answer::info(subject.id(), subject.question(), answer)
+answers! {
+    (subject.id(), subject.question()) => {
+        /// `ratio`: zeros over random data.
+        pub(super) fn compresses(subject: Subject, ratio: Factor, compressor: Compressor<'_>) =
+            info("zeros are {ratio} as fast as random data, so {} compresses", compressor.name());
+        pub(super) fn only_zeros(subject: Subject, ratio: Factor) =
+            info("zeros are {ratio} as fast as any other data; nothing else gains");
+        pub(super) fn zeros_faster(subject: Subject, ratio: Factor) =
+            info("zeros are {ratio} as fast as random data; whether other data gains is not known");
+        pub(super) fn zeros_slower(subject: Subject, ratio: Factor) =
+            info("zeros are only {ratio} as fast as random data");
+        /// `within`: the largest possible difference between the speeds.
+        pub(super) fn indifferent(subject: Subject, within: Share) =
+            info("any data is equally fast, within {within}");
+        pub(super) fn ratio_unclear(subject: Subject, ends: Ends) =
+            unknown("zeros {}, random data {}; passes vary too much to compare them",
+                    rate_or_none(ends.zeros), rate_or_none(ends.random));
+        pub(super) fn passes_scatter(subject: Subject) =
+            unknown("passes vary too much to compare zeros with random data");
+        pub(super) fn one_pass(subject: Subject, ends: Ends) = unknown("{} in the only pass", ends.text());
+    }
+    ("files", "Your files") => {
+        /// What all files together compress to.
+        pub(super) fn files(share: Share, low: Share, high: Share) =
+            info("compress to {} of their size", with_range(share, low, high));
+        pub(super) fn files_unread() =
+            unknown("none of their contents could be read")
+            .caveat("Give a folder with files that you may read.");
+    }
+    (format!("expected_{}", subject.id()), format!("Your files, {}", subject.name())) => {
+        /// The speed of files for one operation; `of_zeros` is its share of the speed of zeros.
+        pub(super) fn expected(subject: Subject, rate: Rate, of_zeros: Share) =
+            info("about {rate}, {of_zeros} of the speed of zeros");
+    }
 }
 
-pub(super) fn zeros_faster(subject: Subject, ratio: Factor) -> Answer {
-    let answer = format!("zeros are {ratio} as fast as random data; whether other data gains is not known");
-    Answer::info(subject.id(), subject.question(), answer)
+fn rate_or_none(speed: Option<Estimate>) -> Rate {
+    Rate(speed.map_or(0.0, |speed| speed.value))
 }
-
-pub(super) fn zeros_slower(subject: Subject, ratio: Factor) -> Answer {
-    let answer = format!("zeros are only {ratio} as fast as random data");
-    Answer::info(subject.id(), subject.question(), answer)
-}
-
-/// `within`: the largest possible difference between the speeds.
-pub(super) fn indifferent(subject: Subject, within: Share) -> Answer {
-    let answer = format!("any data is equally fast, within {within}");
-    Answer::info(subject.id(), subject.question(), answer)
-}
-
-pub(super) fn ratio_unclear(subject: Subject, ends: Ends) -> Answer {
-    let speed = |speed: Option<Estimate>| speed.map_or(0.0, |speed| speed.value);
-    let (zeros, random) = (Rate(speed(ends.zeros)), Rate(speed(ends.random)));
-    let answer = format!("zeros {zeros}, random data {random}; passes vary too much to compare them");
-    Answer::unknown(subject.id(), subject.question(), answer)
-}
-
-pub(super) fn passes_scatter(subject: Subject) -> Answer {
-    let answer = "passes vary too much to compare zeros with random data";
-    Answer::unknown(subject.id(), subject.question(), answer)
-}
-
-pub(super) fn one_pass(subject: Subject, ends: Ends) -> Answer {
-    let answer = format!("{} in the only pass", ends.text());
-    Answer::unknown(subject.id(), subject.question(), answer)
-}
-
-pub(super) const MEASURED_ONCE: &str = "It was measured once, so how much results vary is unknown.";
 
 pub(super) const RANDOM_DATA_COSTS_TIME: &str =
     "Above 1 GB/s, generating random data takes part of a write's time. Reads do not have that difference.";
-
-/// Adds the command that narrows an interval.
-pub(super) fn with_more_passes(answer: Answer, again: &Rerun) -> Answer {
-    answer.action(again.action("more_passes", "Measure how much results vary"))
-}
-
-/// Adds the command that gives each test more time.
-pub(super) fn with_longer_passes(answer: Answer, again: &Rerun) -> Answer {
-    answer.action(again.action("longer_passes", "Measure longer to even out the passes"))
-}
-
-/// Adds the command that tells compression from zeros alone.
-pub(super) fn with_more_steps(answer: Answer, again: &Rerun) -> Answer {
-    answer.action(again.action("more_steps", "Measure data between zeros and random data"))
-}
-
-/// What all files together compress to.
-pub(super) fn files(share: Share, low: Share, high: Share) -> Answer {
-    let answer = format!("compress to {} of their size", with_range(share, low, high));
-    Answer::info("files", "Your files", answer)
-}
-
-pub(super) fn files_unread() -> Answer {
-    Answer::unknown("files", "Your files", "none of their contents could be read")
-        .caveat("Give a folder with files that you may read.")
-}
+pub(super) const LONGER_PASSES: &str = "Measure longer to even out the passes";
+pub(super) const MORE_STEPS: &str = "Measure data between zeros and random data";
 
 /// A kind of files, with its share of all bytes and what it compresses to.
 pub(super) struct FileKind<'a> {
@@ -233,31 +209,11 @@ pub(super) fn files_unreadable(number: u64) -> String {
     }
 }
 
-/// The speed of files for one operation; `of_zeros` is its share of the speed of zeros.
-pub(super) fn expected(pattern: Pattern, op: Op, rate: Rate, of_zeros: Share) -> Answer {
-    let answer = format!("about {rate}, {of_zeros} of the speed of zeros");
-    let question = format!("Your files, {pattern} {op}");
-    Answer::info(format!("expected_{pattern}_{op}"), question, answer)
-}
-
 /// The summary of a test in which compressibility matters.
 pub(super) fn summary_of_difference(answer: &Answer, ends: Ends) -> String {
-    match (ends.zeros, ends.random) {
-        (Some(zeros), Some(random)) => format!(
-            "{}: {} ({} against {}).",
-            answer.question,
-            answer.answer,
-            Rate(zeros.value),
-            Rate(random.value)
-        ),
-        _ => format!("{}: {}.", answer.question, answer.answer),
-    }
-}
-
-/// The summary if some tests are decided and others are open.
-pub(super) fn summary_of_part(decided: &[Subject], open: &[Subject]) -> String {
-    let (decided, open) = (plurals(decided), plurals(open));
-    format!("{} do not depend on compressibility; {open} varied too much to tell.", capitalize(&decided))
+    let Some((zeros, random)) = ends.zeros.zip(ends.random) else { return answer_as_summary(answer) };
+    let (zeros, random) = (Rate(zeros.value), Rate(random.value));
+    format!("{}: {} ({zeros} against {random}).", answer.question, answer.answer)
 }
 
 /// `reads` of both patterns, otherwise `random reads and sequential writes`.
@@ -298,10 +254,7 @@ pub(super) fn table(rows: impl Iterator<Item = TableRow>, has_files: bool) -> Ov
         if has_files {
             cells.push(cell(expected));
         }
-        let ratio = match (ends.zeros, ends.random) {
-            (Some(zeros), Some(random)) => Some(random.value / zeros.value),
-            _ => None,
-        };
+        let ratio = ends.zeros.zip(ends.random).map(|(zeros, random)| random.value / zeros.value);
         cells.push(cell(ratio.map(Share)));
         table.push(cells);
     }
@@ -326,7 +279,7 @@ pub(super) const DEPTHS: &str =
 mod tests {
     use likenew_stats::interval::Interval;
 
-    use likenew_procedure_support::wording::answer_as_summary;
+    use likenew_procedure_support::pattern::Pattern;
 
     use super::*;
 
@@ -382,7 +335,7 @@ mod tests {
             "Your files: compress to 80% (79–81) of their size."
         );
         assert_eq!(
-            text(expected(Pattern::Sequential, Op::Write, Rate(119e6), Share(0.238))),
+            text(expected(WRITE, Rate(119e6), Share(0.238))),
             "Your files, sequential write: about 119 MB/s, 24% of the speed of zeros."
         );
         assert_eq!(

@@ -124,9 +124,10 @@ pub(super) fn remainder(op: Mix, levels: &[&Level<'_>]) -> Option<Answer> {
 }
 
 /// The answer about changes of level. `span` is what a fill writes; `is_settled`: whether the speeds are steady at the end.
-pub(super) fn knees(op: Mix, levels: &[&Level<'_>], span: u64, is_settled: bool) -> Answer {
+pub(super) fn changes(op: Mix, levels: &[&Level<'_>], span: u64, is_settled: bool) -> Answer {
     let knees: Vec<&KneeRow> = levels.iter().flat_map(|level| &level.knees).collect();
-    if let Some(answer) = main_knee(op, levels, &knees) {
+    if let Some(mut answer) = main_knee(op, levels, &knees) {
+        answer.evidence.extend(wording::changes_in_all(knees.len()));
         return knees.iter().map(|knee| wording::knee(knee, span)).fold(answer, Answer::with_evidence);
     }
     let passes = levels.iter().map(|level| level.test_series.passes.len()).min().unwrap_or(0);
@@ -147,16 +148,16 @@ pub(super) fn knees(op: Mix, levels: &[&Level<'_>], span: u64, is_settled: bool)
 fn main_knee(op: Mix, levels: &[&Level<'_>], knees: &[&KneeRow]) -> Option<Answer> {
     let cliffs = levels.iter().filter_map(|level| level.cliff());
     if let Some(cliff) = cliffs.min_by(|a, b| a.share().total_cmp(&b.share())) {
-        return Some(wording::deepest_cliff(op, &cliff, knees.len()));
+        return Some(wording::deepest_cliff(op, &cliff));
     }
     let rise = knees.iter().min_by_key(|knee| knee.at_bytes)?;
-    Some(wording::first_rise(op, rise, knees.len()))
+    Some(wording::first_rise(op, rise))
 }
 
 /// The caveat for a drive that was not purged, as far as can be known.
 pub(super) fn missing_purge(identity: &Identity) -> Option<&'static str> {
     match identity.kind {
-        TargetKind::Simulated => (!is_new(identity)).then(wording::simulated_was_not_new),
+        TargetKind::Simulated => (!is_new(identity)).then_some(wording::SIMULATED_WAS_NOT_NEW),
         TargetKind::Nop => None,
         TargetKind::Folder | TargetKind::File | TargetKind::Device => Some(wording::WAS_NOT_PURGED),
     }

@@ -14,7 +14,7 @@ use likenew_core::target::Geometry;
 use likenew_core::units::{Nanos, duration_text, exact_duration, exact_size, size_text};
 use likenew_core::workload::{Mix, Stream, Until, Workload};
 use likenew_procedure_support::estimate::{distinct, is_whole};
-use likenew_procedure_support::failures::{failure_answers, spare_failing_drive};
+use likenew_procedure_support::failures::add_failures;
 use likenew_procedure_support::options::{Arguments, check_multiple, check_ops, check_time, joined};
 use likenew_procedure_support::pattern::Pattern;
 use likenew_procedure_support::profile::{Profile, Test};
@@ -26,7 +26,7 @@ use likenew_stats::steady_state::ROUNDS;
 use likenew_stats::summary::mean;
 use serde::{Deserialize, Serialize};
 
-use super::levels::{Rounds, knee_mark, knees, missing_purge, remainder};
+use super::levels::{Rounds, changes, knee_mark, missing_purge, remainder};
 use super::test_series::{KneeRow, Level, Pass, TestSeries};
 use super::wording::{self, Stretch};
 use super::{Endure, EndureOptions};
@@ -266,11 +266,8 @@ impl LoopTest {
         let geometry = &steps.evidence().geometry;
         let (span, there) = (self.span(geometry), geometry.capacity);
         if span > there || self.options.file_size > there {
-            return Err(wording::loop_does_not_fit(
-                Size(span.max(self.options.file_size)),
-                there,
-                FILE_SIZE_MIN,
-            ));
+            let needed = Size(span.max(self.options.file_size));
+            return Err(wording::loop_does_not_fit(needed, there, FILE_SIZE_MIN));
         }
         let mut loops = Loops::new(self, geometry);
         let _ended = self.measure(steps, &mut loops);
@@ -351,8 +348,7 @@ fn findings(loop_test: &LoopTest, evidence: &Evidence, loops: &Loops<'_>) -> Fin
     if let Some(first) = findings.answers.first_mut() {
         first.caveats.extend(loop_caveats(loop_test, evidence));
     }
-    findings.answers.extend(failure_answers(&evidence.segments));
-    spare_failing_drive(&mut findings.answers, evidence);
+    add_failures(&mut findings.answers, evidence, None);
     let first = findings.answers.first();
     findings.summary = first.map_or_else(wording::nothing_measured, answer_as_summary);
     findings.overview.answers = findings.answers.iter().skip(1).map(|answer| answer.id.clone()).collect();
@@ -516,14 +512,16 @@ fn loop_answers(
     loops: &Loops<'_>,
 ) -> Vec<Answer> {
     let more = |answer: Answer| match answer.standing {
-        Standing::Unknown => answer.action(wording::write_more(&loop_test.rerun_to_decide(evidence))),
+        Standing::Unknown => {
+            answer.action(loop_test.rerun_to_decide(evidence).action("write_more", wording::WRITE_MORE))
+        }
         _ => answer,
     };
     let mut answers: Vec<Answer> = remainder(op, levels).into_iter().collect();
     let steadiness = loop_steadiness(op, levels, loops);
     // A level that may still change is not good yet.
     let is_settled = steadiness.standing == Standing::Good;
-    answers.push(more(knees(op, levels, loops.span, is_settled)));
+    answers.push(more(changes(op, levels, loops.span, is_settled)));
     answers.push(more(steadiness));
     answers
 }
@@ -550,10 +548,11 @@ fn keeps_deletions(identity: &Identity) -> bool {
 fn loop_steadiness(op: Mix, levels: &[&Level<'_>], loops: &Loops<'_>) -> Answer {
     if levels.iter().any(|level| level.steadiness.window.is_none()) {
         let fills = levels.iter().map(|level| level.rounds).min().unwrap_or(0);
-        let answer = wording::too_few_fills(op, fills, loops.fills_per_round());
-        let uncovered = loops.count < loops.places;
-        let sentence = uncovered.then(|| wording::span_not_covered(loops.count, loops.places));
-        return sentence.into_iter().fold(answer, Answer::with_evidence);
+        let mut answer = wording::too_few_fills(op, fills);
+        answer.evidence.extend(loops.fills_per_round().map(wording::fills_per_round));
+        let is_covered = loops.count >= loops.places;
+        answer.evidence.extend((!is_covered).then(|| wording::span_not_covered(loops.count, loops.places)));
+        return answer;
     }
     let by_steadiness =
         |steady: bool| levels.iter().filter(move |level| level.steadiness.is_steady() == steady);

@@ -16,7 +16,8 @@ use likenew_procedure_support::rerun::Rerun;
 use likenew_stats::steady_state::{ROUNDS, ROUNDS_MAX, Window};
 use serde::{Deserialize, Serialize};
 
-use super::{Endure, EndureOptions, wording};
+use super::Endure;
+use super::wording::{self, Ending};
 
 /// The options of a test of the specification.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -151,42 +152,28 @@ impl SniaOptions {
 
     /// Sentences about options that deviate from the specification.
     pub(super) fn deviations(&self, test: SniaTest, block: u32) -> Vec<String> {
-        let mut sentences = Vec::new();
-        if self.round != ROUND {
-            sentences.push(wording::deviates_in_round(&exact_duration(self.round), &exact_duration(ROUND)));
-        }
-        if self.data != DataClass::Random {
-            sentences.push(wording::deviates_in_data(&self.data.to_string()));
-        }
-        if let Some(rounds) = self.rounds.filter(|rounds| *rounds < test.rounds_max()) {
-            sentences.push(wording::deviates_in_rounds(rounds, test.rounds_max()));
-        }
-        if block > 512 && matches!(test, SniaTest::Iops | SniaTest::Latency) {
-            sentences.push(wording::leaves_out_512(Size(block.into())));
-        }
-        sentences
+        let (round, right) = (exact_duration(self.round), exact_duration(ROUND));
+        let fewer_rounds = self.rounds.filter(|rounds| *rounds < test.rounds_max());
+        let lacks_512 = block > 512 && matches!(test, SniaTest::Iops | SniaTest::Latency);
+        let sentences = [
+            (self.round != ROUND).then(|| wording::deviates_in_round(&round, &right)),
+            (self.data != DataClass::Random).then(|| wording::deviates_in_data(&self.data.to_string())),
+            fewer_rounds.map(|rounds| wording::deviates_in_rounds(rounds, test.rounds_max())),
+            lacks_512.then(|| wording::leaves_out_512(Size(block.into()))),
+        ];
+        sentences.into_iter().flatten().collect()
     }
 }
 
-/// Makes options of endure from those of one of these tests.
-type MakeOptions = fn(SniaOptions) -> EndureOptions;
-
 impl SniaTest {
-    /// Each test, its name on the command line, and how its options are made.
-    const ALL: [(Self, &'static str, MakeOptions); 4] = [
-        (Self::Iops, "snia-iops", EndureOptions::SniaIops),
-        (Self::Throughput, "snia-throughput", EndureOptions::SniaThroughput),
-        (Self::Latency, "snia-latency", EndureOptions::SniaLatency),
-        (Self::WriteSaturation, "snia-wsat", EndureOptions::SniaWsat),
-    ];
-
+    /// Its name on the command line.
     fn name(self) -> &'static str {
-        Self::ALL[self as usize].1
-    }
-
-    /// The options of this test.
-    pub(super) fn with_options(self, options: SniaOptions) -> EndureOptions {
-        Self::ALL[self as usize].2(options)
+        match self {
+            Self::Iops => "snia-iops",
+            Self::Throughput => "snia-throughput",
+            Self::Latency => "snia-latency",
+            Self::WriteSaturation => "snia-wsat",
+        }
     }
 
     fn rounds_max(self) -> u32 {
@@ -280,16 +267,6 @@ pub(super) struct Snia {
     pub(super) options: SniaOptions,
 }
 
-/// Why a phase is over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ending {
-    Steady,
-    /// All rounds were made.
-    Rounds,
-    /// All bytes were written.
-    Bytes,
-}
-
 /// A phase, as far as it was measured.
 pub(super) struct Progress<'a> {
     pub(super) phase: Phase,
@@ -318,8 +295,9 @@ impl Snia {
         }
         let again = SniaOptions { round: ROUND, rounds: None, ..self.options.clone() };
         let text = again.arguments(self.test);
-        let again = Rerun::new(evidence, &text, Endure::new(self.test.with_options(again)));
-        answer.action(wording::full_rounds(&again))
+        let again = Self::new(self.test, again).map(|snia| Endure { test: super::Test::Snia(snia) });
+        let again = Rerun::new(evidence, &text, again);
+        answer.action(again.action("full_rounds", wording::FULL_ROUNDS))
     }
 
     /// Writes the span once sequentially.

@@ -1,6 +1,6 @@
 //! The findings of a SNIA test: its windows, its results, and every round.
 
-use likenew_core::findings::{Answer, Findings, Line, Mark, Row, Series, Shape, Standing};
+use likenew_core::findings::{Answer, Findings, Line, Row, Series, Shape, Standing};
 use likenew_core::io::Op;
 use likenew_core::procedure::Evidence;
 use likenew_core::quantity::{Iops, Latency, Rate, Share, Size};
@@ -8,17 +8,18 @@ use likenew_core::segment::Segment;
 use likenew_core::units::{Nanos, exact_size};
 use likenew_core::workload::Mix;
 use likenew_procedure_support::estimate::{Estimate, Passes, grouped, is_whole};
-use likenew_procedure_support::failures::{failure_answers, spare_failing_drive};
+use likenew_procedure_support::failures::add_failures;
+use likenew_procedure_support::profile::Test;
 use likenew_procedure_support::rows::{Columns as _, row};
 use likenew_procedure_support::series::{axis, speed};
 use likenew_procedure_support::wording::answer_as_summary;
 use likenew_stats::steady_state::{RANGE_SHARE_MAX, ROUNDS, SLOPE_SHARE_MAX, Window};
 use likenew_stats::summary::mean;
 
-use super::levels::{Rounds, knee_mark, knees, missing_purge, remainder};
-use super::snia::{Ending, Point, Progress, Snia, SniaTest, TrackedMetric, read_percent};
+use super::levels::{Rounds, changes, knee_mark, missing_purge, remainder};
+use super::snia::{Point, Progress, Snia, SniaTest, TrackedMetric, read_percent};
 use super::test_series::{Level, Pass, Steadiness, TestSeries};
-use super::wording::{self, Outcome, PointCells, SaturationEnd, Stretch};
+use super::wording::{self, Ending, PointCells, Stretch};
 
 /// The findings of a test.
 pub(super) fn findings(snia: &Snia, evidence: &Evidence, mut phases: Vec<Progress<'_>>) -> Findings {
@@ -34,16 +35,10 @@ pub(super) fn findings(snia: &Snia, evidence: &Evidence, mut phases: Vec<Progres
         phases.iter().flat_map(|phase| Results::of_phase(phase, is_steady(phase))).collect();
 
     let mut findings = Findings::default();
-    findings.answers.extend(snia_answers(
-        snia,
-        evidence,
-        &phases,
-        &results,
-        level.as_ref().map(|level| (level, span)),
-    ));
+    let of_saturation = level.as_ref().map(|level| (level, span));
+    findings.answers.extend(snia_answers(snia, evidence, &phases, &results, of_saturation));
     findings.answers.sort_by_key(|answer| answer.standing != Standing::Problem);
-    findings.answers.extend(failure_answers(&evidence.segments));
-    spare_failing_drive(&mut findings.answers, evidence);
+    add_failures(&mut findings.answers, evidence, None);
     let first = findings.answers.first();
     findings.summary = first.map_or_else(wording::nothing_measured, answer_as_summary);
     add_overview(&mut findings, snia, &results);
@@ -200,7 +195,7 @@ fn snia_answers(
         let op = level.test_series.op;
         answers.extend(remainder(op, &[level]));
         let saturation = saturation(level, phases);
-        answers.push(knees(op, &[level], span, saturation.standing == Standing::Good));
+        answers.push(changes(op, &[level], span, saturation.standing == Standing::Good));
         answers.push(saturation);
     } else {
         answers.extend(phases.iter().map(rounds_steadiness));
@@ -230,30 +225,26 @@ fn result(snia: &Snia, results: &[Results<'_>], written: Option<Size>, rounds: u
     let find = |block: u32, op: Op| {
         results.iter().find(|result| result.point.test.block == block && result.point.op == Mix::Only(op))
     };
-    let small = || [Op::Read, Op::Write].into_iter().filter_map(|op| find(4096, op));
-    let outcomes: Vec<Outcome> = match test {
-        SniaTest::Iops | SniaTest::WriteSaturation => small()
-            .map(|result| Outcome::Iops {
-                op: result.point.op,
-                iops: Iops(result.metric(TrackedMetric::Iops).value),
-            })
-            .collect(),
-        SniaTest::Throughput => results
-            .iter()
-            .map(|result| Outcome::Rate {
-                op: result.point.op,
-                rate: Rate(result.metric(TrackedMetric::BytesPerS).value),
-                block: Size(result.point.test.block.into()),
-            })
-            .collect(),
-        SniaTest::Latency => small()
-            .map(|result| Outcome::Latency {
-                op: result.point.op,
-                mean: Latency(result.passes.total.latency_ns_mean()),
-                p99999: result.latency_ns_p99999().map(Nanos),
-                max: result.passes.total.latency.max(),
-            })
-            .collect(),
+    let outcome = |result: &Results<'_>| {
+        let (Point { test: Test { block, .. }, op }, total) = (result.point, &result.passes.total);
+        let value = |metric| result.metric(metric).value;
+        match test {
+            SniaTest::Iops | SniaTest::WriteSaturation => {
+                wording::iops_outcome(op, Iops(value(TrackedMetric::Iops)))
+            }
+            SniaTest::Throughput => {
+                wording::rate_outcome(Size(block.into()), op, Rate(value(TrackedMetric::BytesPerS)))
+            }
+            SniaTest::Latency => {
+                let (mean, tail) = (Latency(total.latency_ns_mean()), result.latency_ns_p99999().map(Nanos));
+                wording::latency_outcome(op, mean, tail, total.latency.max())
+            }
+        }
+    };
+    let small = [Op::Read, Op::Write].into_iter().filter_map(|op| find(4096, op));
+    let outcomes: Vec<String> = match test {
+        SniaTest::Throughput => results.iter().map(outcome).collect(),
+        _ => small.map(outcome).collect(),
     };
     let main = match test {
         SniaTest::Throughput => results.iter().find(|result| result.point.op == Mix::Only(Op::Write)),
@@ -295,22 +286,15 @@ fn rounds_steadiness(progress: &Progress<'_>) -> Answer {
 /// Why the write saturation ended, and whether its end is steady.
 fn saturation(level: &Level<'_>, phases: &[Progress<'_>]) -> Answer {
     let (op, rounds) = (level.test_series.op, level.test_series.passes.len());
-    let (end, stretch) = match phases[0].ending {
-        Some(Ending::Steady) => (SaturationEnd::Steady, Stretch::Samples),
-        Some(Ending::Bytes) => (SaturationEnd::FourFills, Stretch::QuarterFills),
-        Some(Ending::Rounds) => (SaturationEnd::AllRounds, Stretch::QuarterFills),
-        None => (SaturationEnd::Stopped, Stretch::QuarterFills),
-    };
+    let ending = phases[0].ending;
+    let stretch = if ending == Some(Ending::Steady) { Stretch::Samples } else { Stretch::QuarterFills };
     let answer = match (level.steadiness.window, level.steadiness.is_steady()) {
         (None, _) => wording::saturation_is_too_short(op, rounds),
         (Some(_), true) => wording::saturation_is_steady(op, rounds),
         (Some(_), false) => wording::saturation_is_not_steady(op, rounds),
     };
-    answer.with_evidence(wording::saturation_ended(rounds, end)).with_evidence(wording::window(
-        &level.test_series.test,
-        level.steadiness.window.as_ref(),
-        stretch,
-    ))
+    let window = wording::window(&level.test_series.test, level.steadiness.window.as_ref(), stretch);
+    answer.with_evidence(wording::saturation_ended(rounds, ending)).with_evidence(window)
 }
 
 /// The results of a point over the rounds of the window.
@@ -366,7 +350,7 @@ impl<'a> Results<'a> {
     }
 
     /// Its row on the first screen.
-    pub(super) fn cells(&self) -> PointCells {
+    fn cells(&self) -> PointCells {
         PointCells {
             test: self.point.test.to_string(),
             op: self.point.op,
@@ -400,14 +384,11 @@ pub(super) fn pictures(
 ) -> Vec<(String, Series)> {
     let mut pictures = Vec::new();
     if let Some(level) = level {
-        let series = Series::new(
-            wording::SATURATION_TITLE,
-            Shape::Line,
-            axis(wording::WRITTEN_AXIS, "bytes"),
-            speed(),
-        );
-        let marks: Vec<Mark> = level.knees.iter().map(knee_mark).collect();
-        pictures.push(("saturation".to_owned(), series.lines([level.test_series.line()]).marks(marks)));
+        let x = axis(wording::WRITTEN_AXIS, "bytes");
+        let series = Series::new(wording::SATURATION_TITLE, Shape::Line, x, speed())
+            .lines([level.test_series.line()])
+            .marks(level.knees.iter().map(knee_mark));
+        pictures.push(("saturation".to_owned(), series));
     } else {
         pictures.extend(tracked_series(phases).map(|series| ("convergence".to_owned(), series)));
     }

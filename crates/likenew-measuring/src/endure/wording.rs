@@ -2,13 +2,13 @@
 
 use std::fmt::Display;
 
-use likenew_core::findings::{Action, Answer, OverviewTable};
+use likenew_core::findings::{Answer, OverviewTable, Standing};
 use likenew_core::procedure::Descriptor;
 use likenew_core::quantity::{Iops, Latency, Rate, Share, Size, count, range};
 use likenew_core::units::{Nanos, Number, digits, exact_size};
 use likenew_core::workload::Mix;
-use likenew_procedure_support::rerun::Rerun;
-use likenew_procedure_support::wording::{capitalize, cell, number_of};
+use likenew_procedure_support::answers;
+use likenew_procedure_support::wording::{capitalize, cell, number_of, operation, operation_id, operations};
 use likenew_stats::steady_state::{RANGE_SHARE_MAX, ROUNDS, SLOPE_SHARE_MAX, Window};
 
 use super::test_series::{Cliff, KneeRow, Level};
@@ -42,16 +42,6 @@ impl Stretch {
     }
 }
 
-/// `write`, `mix_70`: the first part of the ids of an operation's answers.
-fn op_id(op: Mix) -> String {
-    op.to_string().replace(':', "_")
-}
-
-/// `Write`, `Read`, `Mix:70`, to begin a question with.
-fn op_name(op: Mix) -> String {
-    capitalize(&op.to_string())
-}
-
 /// The share of the best speed that is left, in the test that keeps least of it.
 pub(super) struct Remainder<'a> {
     pub(super) op: Mix,
@@ -64,12 +54,12 @@ pub(super) struct Remainder<'a> {
 }
 
 pub(super) fn steady_share(remainder: &Remainder<'_>) -> Answer {
-    let Remainder { op, test, share, steady, peak, is_problem } = remainder;
+    let Remainder { op, test, share, steady, peak, is_problem } = *remainder;
     let (id, question) =
-        (format!("{}_steady_share", op_id(*op)), format!("{} at steady state", op_name(*op)));
+        (format!("{}_steady_share", operation_id(op)), format!("{} at steady state", op_name(op)));
     let share = Share(share.min(1.0));
     let answer = format!("{steady}, {share} of peak ({peak}) in the worst test, {test}");
-    if *is_problem {
+    if is_problem {
         return Answer::problem(id, question, answer).with_evidence(
             "Garbage collection halves reads at most; look for heat, old data or a slow link.",
         );
@@ -85,12 +75,14 @@ likenew_core::sentences! {
         "{test}: steady at {steady}, {share} of its peak of {peak}.";
     pub(super) fn test_is_not_steady(test: &str, last: Rate, peak: Rate) =
         "{test}: {last} at the end, not steady; its peak was {peak}.";
-    fn knees_id(op: Mix) = "{}_knees", op_id(op);
-    fn knees_question(op: Mix) = "{} speed", op_name(op);
-    fn steady_state_id(op: Mix) = "{}_steady_state", op_id(op);
-    fn steady_state_question(op: Mix) = "{} steady state", op_name(op);
+    fn knees_id(op: Mix) = "{}_knees", operation_id(op);
+    /// `fills`: those that it takes to write every address once.
+    pub(super) fn fills_per_round(fills: f64) =
+        "Each loop writes its file more than once, so reaching every address takes {fills:.1} fills.";
     pub(super) fn span_not_covered(loops: usize, places: usize) =
         "Only {loops} of {places} file slots have been written; the drive still uses the rest as spare area.";
+    /// `Write`, `Read`, `Mix:70`, to begin a question with.
+    fn op_name(op: Mix) = "{}", capitalize(&op.to_string());
     /// With one decimal, because limits are whole percents.
     fn percent(share: f64) = "{:.1}%", share * 100.0;
     pub(super) fn active_range(share: Share, span: Size) =
@@ -103,15 +95,24 @@ likenew_core::sentences! {
         "At most {rounds} rounds were allowed; the specification has {right}.";
     pub(super) fn leaves_out_512(block: Size) =
         "Blocks of 512 bytes are left out, as this target is addressed in {block}.";
+    /// The IOPS of a SNIA test of 4 KiB blocks.
+    pub(super) fn iops_outcome(op: Mix, iops: Iops) = "4K random {op} {iops}";
+    pub(super) fn rate_outcome(block: Size, op: Mix, rate: Rate) = "{block} {op} {rate}";
     /// The summary of a run that ended before anything was measured.
     pub(super) fn nothing_measured() = "The run ended before a whole test was measured.";
+    /// Where a level changed; `span` is the bytes of a fill.
+    pub(super) fn knee(knee: &KneeRow, span: u64) =
+        "{}: {} → {} after {} written ({:.1} fills).",
+        knee.test, Rate(knee.before_bytes_per_s), Rate(knee.after_bytes_per_s), Size(knee.at_bytes),
+        knee.at_bytes as f64 / span as f64;
+    /// The mark of a change of level in a chart.
+    pub(super) fn knee_mark(knee: &KneeRow) =
+        "{}: {} → {}", knee.op, number_of(Rate(knee.before_bytes_per_s)), Rate(knee.after_bytes_per_s);
     pub(super) fn test_title(test: &str) = "Speed of {test} as the drive is written";
     pub(super) fn tracked_latency(test: &str, op: Mix) = "{test} {} latency", operation(op);
     pub(super) fn tracked_rate(test: &str, op: Mix) = "{test} {}", operation(op);
     pub(super) fn unknown_extent(text: &str) =
         "\"{text}\" is not an extent; use a size such as 8GiB, a share such as 50%, or whole";
-    pub(super) fn target_is_read_only() =
-        "endure writes, and this target is read-only; use a folder on the drive";
     pub(super) fn span_below_file_size(span: Size, file_size: Size) =
         "a span of {span} is less than one file of {file_size}; use a smaller --file-size";
     pub(super) fn bytes_and_fills() = "bytes and fills both set how much is written; use one of them";
@@ -126,36 +127,57 @@ likenew_core::sentences! {
     pub(super) fn loop_name(number: u64, test: impl Display, op: impl Display) = "loop {number} {test} {op}";
 }
 
-/// The answer about the deepest fall. `number`: of all changes of level.
-pub(super) fn deepest_cliff(op: Mix, cliff: &Cliff<'_>, number: usize) -> Answer {
-    let (peak, low) = (number_of(Rate(cliff.peak)), Rate(cliff.low));
-    let (test, share) = (cliff.test, Share(cliff.share()));
-    let answer = format!("{test} {} fall from {peak} to {low} ({share} of peak)", operations(op));
-    let question = format!("{} cliff after {}", op_name(op), Size(cliff.at_bytes));
-    changes_in_all(Answer::info(knees_id(op), question, answer), number)
-}
-
-/// The answer about the first rise, if nothing falls. `number`: of all changes of level.
-pub(super) fn first_rise(op: Mix, knee: &KneeRow, number: usize) -> Answer {
-    let (before, after) = (number_of(Rate(knee.before_bytes_per_s)), Rate(knee.after_bytes_per_s));
-    let answer = format!("{} {} rise from {before} to {after}", knee.test, operations(op));
-    let question = format!("{} speed after {}", op_name(op), Size(knee.at_bytes));
-    changes_in_all(Answer::info(knees_id(op), question, answer), number)
-}
-
-fn changes_in_all(answer: Answer, number: usize) -> Answer {
-    match number {
-        1 => answer,
-        _ => answer.with_evidence(format!("The speed changes {number} times over all tests.")),
+answers! {
+    (knees_id(op), format!("{} cliff after {}", op_name(op), Size(cliff.at_bytes))) => {
+        /// The answer about the deepest fall.
+        pub(super) fn deepest_cliff(op: Mix, cliff: &Cliff<'_>) =
+            info("{} {} fall from {} to {} ({} of peak)", cliff.test, operations(op),
+                 number_of(Rate(cliff.peak)), Rate(cliff.low), Share(cliff.share()));
+    }
+    (knees_id(op), format!("{} speed after {}", op_name(op), Size(knee.at_bytes))) => {
+        /// The answer about the first rise, if nothing falls.
+        pub(super) fn first_rise(op: Mix, knee: &KneeRow) =
+            info("{} {} rise from {} to {}", knee.test, operations(op),
+                 number_of(Rate(knee.before_bytes_per_s)), Rate(knee.after_bytes_per_s));
+    }
+    (knees_id(op), format!("{} speed", op_name(op))) => {
+        pub(super) fn too_few_for_knees(op: Mix, passes: usize, needed: usize) =
+            unknown("each test ran {}, too few to tell a cliff from chance", times(passes))
+            .with_evidence(format!("A cliff shows in {needed} or more runs of each test."));
+    }
+    (format!("{}_steady_state", operation_id(op)), format!("{} steady state", op_name(op))) => {
+        pub(super) fn steady_from(op: Mix, from: Size, fills: f64) =
+            good("reached after {from} written ({fills:.1} fills)");
+        pub(super) fn not_steady(op: Mix, unsteady: usize, tests: usize) =
+            info("not reached in {unsteady} of {tests} tests")
+            .caveat("Levels of these tests are means of the last fill and may still change.");
+        /// `fills`: those that count.
+        pub(super) fn too_few_fills(op: Mix, fills: usize) =
+            unknown("unknown; it takes {ROUNDS} fills after every address has been written once, and this run had {fills} of them");
+        pub(super) fn saturation_is_steady(op: Mix, rounds: usize) =
+            good("reached after {}", count(rounds as u64, "round"));
+        pub(super) fn saturation_is_not_steady(op: Mix, rounds: usize) =
+            info("not reached after {}", count(rounds as u64, "round")).caveat(RESULTS_ARE_NOT_STEADY);
+        pub(super) fn saturation_is_too_short(op: Mix, rounds: usize) =
+            unknown("{} are too few; it takes five quarters of a fill", count(rounds as u64, "round"));
+    }
+    ("steady_state", phase_question(block)) => {
+        /// `block`: of the phase, for the throughput test, which has a phase for each block size.
+        pub(super) fn rounds_are_steady(block: Option<Size>, rounds: usize) =
+            good("reached after {}", count(rounds as u64, "round"));
+        pub(super) fn rounds_are_not_steady(block: Option<Size>, rounds: usize) =
+            info("not reached after {}", count(rounds as u64, "round")).caveat(RESULTS_ARE_NOT_STEADY);
+        pub(super) fn rounds_ended_early(block: Option<Size>, rounds: usize) =
+            unknown("not decided, as the run ended after {}", count(rounds as u64, "round"))
+            .caveat("Finish the run with `likenew resume`.");
     }
 }
 
-/// `writes`, `reads`, `mixes of 70% reads`.
-fn operations(op: Mix) -> String {
-    match op {
-        Mix::Only(op) => format!("{op}s"),
-        Mix::Reads(percent) => format!("mixes of {percent}% reads"),
-    }
+const RESULTS_ARE_NOT_STEADY: &str = "Results are means of the last five rounds, not of a steady state.";
+
+/// How often the speed changes in all; `None` for a single change.
+pub(super) fn changes_in_all(number: usize) -> Option<String> {
+    (number != 1).then(|| format!("The speed changes {number} times over all tests."))
 }
 
 /// The answer without a change of level; rates and shares at the end are of the lowest and the highest test. It is
@@ -175,59 +197,17 @@ pub(super) fn no_knee(
         op_name(op).to_lowercase()
     );
     let new = if is_settled { Answer::good } else { Answer::info };
-    new(knees_id(op), knees_question(op), answer)
+    new(knees_id(op), format!("{} speed", op_name(op)), answer)
         .with_evidence(format!("No level changed by 5% or more; each test ran {}.", times(passes)))
-}
-
-pub(super) fn too_few_for_knees(op: Mix, passes: usize, needed: usize) -> Answer {
-    let answer = format!("each test ran {}, too few to tell a cliff from chance", times(passes));
-    Answer::unknown(knees_id(op), knees_question(op), answer)
-        .with_evidence(format!("A cliff shows in {needed} or more runs of each test."))
 }
 
 fn times(number: usize) -> String {
     if number == 1 { "once".into() } else { format!("{number} times") }
 }
 
-/// Where a level changed; `span` is the bytes of a fill.
-pub(super) fn knee(knee: &KneeRow, span: u64) -> String {
-    let (before, after) = (Rate(knee.before_bytes_per_s), Rate(knee.after_bytes_per_s));
-    let fills = knee.at_bytes as f64 / span as f64;
-    format!("{}: {before} → {after} after {} written ({fills:.1} fills).", knee.test, Size(knee.at_bytes))
-}
-
-/// The mark of a change of level in a chart.
-pub(super) fn knee_mark(knee: &KneeRow) -> String {
-    let (before, after) = (Rate(knee.before_bytes_per_s), Rate(knee.after_bytes_per_s));
-    format!("{}: {} → {after}", knee.op, number_of(before))
-}
-
-pub(super) fn steady_from(op: Mix, from: Size, fills: f64) -> Answer {
-    let answer = format!("reached after {from} written ({fills:.1} fills)");
-    Answer::good(steady_state_id(op), steady_state_question(op), answer)
-}
-
-pub(super) fn not_steady(op: Mix, unsteady: usize, tests: usize) -> Answer {
-    let answer = format!("not reached in {unsteady} of {tests} tests");
-    Answer::info(steady_state_id(op), steady_state_question(op), answer)
-        .caveat("Levels of these tests are means of the last fill and may still change.")
-}
-
-/// `fills`: those that count; `fills_per_round`: those that it takes to write every address once, if known.
-pub(super) fn too_few_fills(op: Mix, fills: usize, fills_per_round: Option<f64>) -> Answer {
-    let answer = format!(
-        "unknown; it takes {ROUNDS} fills after every address has been written once, and this run had {fills} of them"
-    );
-    let answer = Answer::unknown(steady_state_id(op), steady_state_question(op), answer);
-    let reason = fills_per_round.map(|fills| {
-        format!("Each loop writes its file more than once, so reaching every address takes {fills:.1} fills.")
-    });
-    reason.into_iter().fold(answer, Answer::with_evidence)
-}
-
-pub(super) fn write_more(again: &Rerun) -> Action {
-    again.action("write_more", "Run until steady state can be judged")
-}
+pub(super) const WRITE_MORE: &str = "Run until steady state can be judged";
+/// More and longer rounds decide what these do not.
+pub(super) const FULL_ROUNDS: &str = "Run as many rounds, each as long, as SNIA specifies";
 
 /// Range and slope of the window, beside their limits.
 pub(super) fn window(test: &str, window: Option<&Window>, stretch: Stretch) -> String {
@@ -244,124 +224,64 @@ pub(super) fn window(test: &str, window: Option<&Window>, stretch: Stretch) -> S
     }
 }
 
-/// Why the write saturation test ended.
+/// Why a phase is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum SaturationEnd {
+pub(super) enum Ending {
     Steady,
-    FourFills,
-    AllRounds,
-    Stopped,
+    /// All rounds were made.
+    Rounds,
+    /// All bytes were written.
+    Bytes,
 }
 
-pub(super) fn saturation_ended(rounds: usize, end: SaturationEnd) -> String {
+/// Why the write saturation test ended; `None`: it was stopped.
+pub(super) fn saturation_ended(rounds: usize, ending: Option<Ending>) -> String {
     let rounds = count(rounds as u64, "round");
-    match end {
-        SaturationEnd::Steady => {
+    match ending {
+        Some(Ending::Steady) => {
             format!("The test ended after {rounds}, as samples of one round in 31 were steady.")
         }
-        SaturationEnd::FourFills => {
-            format!("The test ended after {rounds}, as the span was written four times.")
-        }
-        SaturationEnd::AllRounds => format!("The test ended after all of its {rounds}."),
-        SaturationEnd::Stopped => format!("The run was stopped after {rounds}."),
+        Some(Ending::Bytes) => format!("The test ended after {rounds}, as the span was written four times."),
+        Some(Ending::Rounds) => format!("The test ended after all of its {rounds}."),
+        None => format!("The run was stopped after {rounds}."),
     }
-}
-
-pub(super) fn saturation_is_steady(op: Mix, rounds: usize) -> Answer {
-    let answer = format!("reached after {}", count(rounds as u64, "round"));
-    Answer::good(steady_state_id(op), steady_state_question(op), answer)
-}
-
-pub(super) fn saturation_is_not_steady(op: Mix, rounds: usize) -> Answer {
-    let answer = format!("not reached after {}", count(rounds as u64, "round"));
-    Answer::info(steady_state_id(op), steady_state_question(op), answer).caveat(RESULTS_ARE_NOT_STEADY)
-}
-
-pub(super) fn saturation_is_too_short(op: Mix, rounds: usize) -> Answer {
-    let answer = format!("{} are too few; it takes five quarters of a fill", count(rounds as u64, "round"));
-    Answer::unknown(steady_state_id(op), steady_state_question(op), answer)
-}
-
-const RESULTS_ARE_NOT_STEADY: &str = "Results are means of the last five rounds, not of a steady state.";
-
-/// `block`: of the phase, for the throughput test, which has a phase for each block size.
-pub(super) fn rounds_are_steady(block: Option<Size>, rounds: usize) -> Answer {
-    let rounds = count(rounds as u64, "round");
-    Answer::good("steady_state", phase_question(block), format!("reached after {rounds}"))
-}
-
-pub(super) fn rounds_are_not_steady(block: Option<Size>, rounds: usize) -> Answer {
-    let rounds = count(rounds as u64, "round");
-    Answer::info("steady_state", phase_question(block), format!("not reached after {rounds}"))
-        .caveat(RESULTS_ARE_NOT_STEADY)
-}
-
-pub(super) fn rounds_ended_early(block: Option<Size>, rounds: usize) -> Answer {
-    let rounds = count(rounds as u64, "round");
-    let answer = format!("not decided, as the run ended after {rounds}");
-    Answer::unknown("steady_state", phase_question(block), answer)
-        .caveat("Finish the run with `likenew resume`.")
 }
 
 fn phase_question(block: Option<Size>) -> String {
     block.map_or_else(|| "Steady state".into(), |block| format!("Steady state, {block}"))
 }
 
-/// One number of a SNIA test.
-pub(super) enum Outcome {
-    Iops { op: Mix, iops: Iops },
-    Rate { op: Mix, rate: Rate, block: Size },
-    Latency { op: Mix, mean: Latency, p99999: Option<Nanos>, max: Nanos },
-}
-
-impl Outcome {
-    fn text(&self) -> String {
-        match self {
-            Self::Iops { op, iops } => format!("4K random {op} {iops}"),
-            Self::Rate { op, rate, block } => format!("{block} {op} {rate}"),
-            Self::Latency { op, mean, p99999: Some(tail), max } => {
-                format!("4K random {op} {mean} (p99.999 {tail}, max {max})")
-            }
-            Self::Latency { op, mean, p99999: None, max } => format!("4K random {op} {mean} (max {max})"),
-        }
+/// The latency of a SNIA test of 4 KiB blocks. With few I/Os, the 99.999th percentile is unknown.
+pub(super) fn latency_outcome(op: Mix, mean: Latency, p99999: Option<Nanos>, max: Nanos) -> String {
+    match p99999 {
+        Some(tail) => format!("4K random {op} {mean} (p99.999 {tail}, max {max})"),
+        None => format!("4K random {op} {mean} (max {max})"),
     }
 }
 
 /// `written`: in all, for write saturation; `rounds`: those that the numbers are means of; `of_rounds`: those that
 /// ran; `is_open`: whether longer or more rounds could show a steady state.
 pub(super) fn result(
-    outcomes: &[Outcome],
+    outcomes: &[String],
     is_steady: bool,
     written: Option<Size>,
     (rounds, of_rounds): (usize, usize),
     is_open: bool,
 ) -> Answer {
-    let texts: Vec<String> = outcomes.iter().map(Outcome::text).collect();
     let question = match (is_steady, written) {
         (true, _) => "At steady state".to_owned(),
         (false, Some(written)) => format!("Not steady after {written}"),
         (false, None) => format!("No steady state after {}", count(of_rounds as u64, "round")),
     };
-    let rounds = count(rounds as u64, "round");
-    let answer = texts.join("; ");
-    let answer = if is_open {
-        Answer::unknown("result", question, answer)
-    } else {
-        Answer::info("result", question, answer)
-    };
-    answer.with_evidence(format!("These are means of the last {rounds}."))
-}
-
-/// The action to run as many and as long rounds as SNIA specifies, which decide what shorter ones do not.
-pub(super) fn full_rounds(again: &Rerun) -> Action {
-    again.action("full_rounds", "Run as many rounds, each as long, as SNIA specifies")
+    let standing = if is_open { Standing::Unknown } else { Standing::Info };
+    Answer::new("result", question, outcomes.join("; "), standing)
+        .with_evidence(format!("These are means of the last {}.", count(rounds as u64, "round")))
 }
 
 pub(super) const NO_PURGE_BETWEEN_BLOCKS: &str = "The drive was not purged between the two block sizes.";
 
-pub(super) fn simulated_was_not_new() -> &'static str {
-    "The simulated drive was not new when the run began; open it with state=new."
-}
+pub(super) const SIMULATED_WAS_NOT_NEW: &str =
+    "The simulated drive was not new when the run began; open it with state=new.";
 
 pub(super) const WAS_NOT_PURGED: &str = "The drive was not purged (secure erase, format or sanitize) before the run, so its earlier use affects the results.";
 
@@ -425,14 +345,6 @@ pub(super) fn point_table(rows: impl Iterator<Item = PointCells>) -> OverviewTab
     table
 }
 
-/// `write`, `95% read`: an operation in a table.
-fn operation(op: Mix) -> String {
-    match op {
-        Mix::Only(op) => op.name().into(),
-        Mix::Reads(percent) => format!("{percent}% read"),
-    }
-}
-
 pub(super) const WRITTEN_AXIS: &str = "bytes written";
 pub(super) const SATURATION_TITLE: &str = "Random write speed as the drive is written";
 pub(super) const CONVERGENCE_TITLE: &str = "Tracked metrics by round, relative to their mean";
@@ -478,7 +390,7 @@ mod tests {
         );
         let cliff = Cliff { test: "file", at_bytes: 4 << 30, peak: 69.7e6, low: 28.8e6 };
         assert_eq!(
-            answer_as_summary(&deepest_cliff(WRITE, &cliff, 1)),
+            answer_as_summary(&deepest_cliff(WRITE, &cliff)),
             "Write cliff after 4 GiB: file writes fall from 69.7 to 28.8 MB/s (41% of peak)."
         );
         assert_eq!(
@@ -486,22 +398,20 @@ mod tests {
             "Write steady state: reached after 7 GiB written (7.0 fills)."
         );
         assert_eq!(
-            answer_as_summary(&too_few_fills(WRITE, 2, Some(6.39))),
+            answer_as_summary(&too_few_fills(WRITE, 2)),
             "Write steady state: unknown; it takes 5 fills after every address has been written once, and this run \
              had 2 of them."
         );
         assert_eq!(
-            saturation_ended(124, SaturationEnd::FourFills),
+            saturation_ended(124, Some(Ending::Bytes)),
             "The test ended after 124 rounds, as the span was written four times."
         );
     }
 
     #[test]
     fn results_of_the_specification_state_block_operation_and_number() {
-        let outcomes = [
-            Outcome::Iops { op: Mix::Only(Op::Read), iops: Iops(35_086.0) },
-            Outcome::Iops { op: WRITE, iops: Iops(4_940.0) },
-        ];
+        let outcomes =
+            [iops_outcome(Mix::Only(Op::Read), Iops(35_086.0)), iops_outcome(WRITE, Iops(4_940.0))];
         assert_eq!(
             answer_as_summary(&result(&outcomes, true, None, (5, 5), false)),
             "At steady state: 4K random read 35,100 IOPS; 4K random write 4,940 IOPS."

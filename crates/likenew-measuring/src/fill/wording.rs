@@ -1,19 +1,16 @@
 //! The sentences of fill.
 
-use likenew_core::drive::TargetKind;
-use likenew_core::findings::{Action, Answer, OverviewTable};
-use likenew_core::procedure::{Descriptor, Evidence, Plan};
+use likenew_core::findings::{Action, Answer, OverviewTable, Standing};
+use likenew_core::procedure::Descriptor;
 use likenew_core::quantity::{Factor, Rate, Share, Size, SpeedChange, count, range, with_range};
 use likenew_core::units::{Nanos, Number, digits, exact_size};
-use likenew_procedure_support::estimate::Estimate;
+use likenew_procedure_support::answers;
 use likenew_procedure_support::rerun::Rerun;
-use likenew_procedure_support::wording::{
-    cell, command, estimated, number_of, recondition_command, use_nearest_multiple,
-};
+use likenew_procedure_support::wording::{cell, estimated, number_of, use_nearest_multiple};
 use likenew_stats::bimodality::Levels;
 use likenew_stats::interval::Interval;
 
-use super::Unit;
+use super::{Pass, Unit};
 
 /// What the procedure measures and what it costs.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -53,32 +50,65 @@ impl Subject {
 
     /// A problem, except in the first pass: a drive that was slow and has recovered has none.
     fn problem(self, text: String) -> Answer {
-        match self {
-            Self::FirstPass => Answer::info(self.id(), self.question(), text),
-            Self::Writes | Self::Reads => Answer::problem(self.id(), self.question(), text),
-        }
-    }
-
-    fn info(self, text: String) -> Answer {
-        Answer::info(self.id(), self.question(), text)
+        let standing = if self == Self::FirstPass { Standing::Info } else { Standing::Problem };
+        Answer::new(self.id(), self.question(), text, standing)
     }
 }
 
-pub(super) fn even(subject: Subject, unit: Unit, typical: Rate) -> Answer {
-    Answer::good(subject.id(), subject.question(), format!("{typical} in every {}", unit.noun()))
+answers! {
+    (subject.id(), subject.question()) => {
+        pub(super) fn even(subject: Subject, unit: Unit, typical: Rate) =
+            good("{typical} in every {}", unit.noun());
+        pub(super) fn uneven(subject: Subject, unit: Unit, typical: Rate, low: Rate, high: Rate) =
+            info("{typical} (median {}; 90% of {}s {})", unit.noun(), unit.noun(), range(low, high));
+        /// Too few speeds to tell one level from two.
+        pub(super) fn too_few(subject: Subject, unit: Unit, typical: Rate, number: usize) =
+            unknown("{typical} in the median of {}, too few to tell one speed from two",
+                    count(number as u64, unit.noun()));
+        /// `first` and `last`: medians of the first and the last tenth.
+        pub(super) fn falls(subject: Subject, first: Rate, last: Rate, is_even: bool) =
+            info("{} from {first} at the start to {last} at the end", course("falls", is_even))
+            .with_evidence("Hard disks do so by design, as their outer tracks hold more. Flash does not.");
+        /// `fast` for `bytes`, then `after`.
+        pub(super) fn drops(subject: Subject, fast: Rate, bytes: Size, after: Rate) =
+            info("{fast} for the first {bytes}, then {after}");
+        /// The same, by a cache that may have taken the first bytes.
+        pub(super) fn drops_behind_cache(subject: Subject, fast: Rate, bytes: Size, after: Rate) =
+            info("{fast} into a cache of {bytes}, then {after}")
+            .with_evidence(
+                "Flash drives write to an SLC cache first, by design. Heat and used-up burst credits can look alike; check tells \
+                 them apart.");
+    }
+    ("settled", "Speed after rewriting") => {
+        /// The drive got faster in a single pass, so it is open whether writing has restored its speed.
+        pub(super) fn effect_is_open(again: &Rerun) =
+            unknown("unknown; a second pass shows whether writing once restored it")
+            .action(again.action("second_pass", "Write it twice"));
+        /// Another pass may change the speed again. `limit`: the change that would not count.
+        pub(super) fn not_settled(first: Rate, last: Rate, changed: Share, limit: Share, passes: usize) =
+            unknown("{} after {passes} passes ({} → {last}); another pass would show whether that is the end",
+                    SpeedChange(last.0 / first.0), number_of(first))
+            .with_evidence(format!("The last pass changed it by {changed}; {limit} or less counts as settled."));
+        /// The speed still changes after as many passes as are ever made.
+        pub(super) fn never_settled(last: Rate, changed: Share, limit: Share, passes: usize) =
+            info("{last}, not settled after {passes} passes: the last one changed it by {changed}")
+            .with_evidence(format!("A change of {limit} or less counts as settled."));
+        pub(super) fn too_few_passes() =
+            unknown("fewer than two passes ended, so the effect of rewriting is not known");
+    }
+    ("completed", "Completeness") => {
+        pub(super) fn not_all_written(unit: Unit, count: usize, moved: usize, pass: usize) =
+            unknown("{moved} of {count} {}s were written in pass {pass}; the run ended early", unit.noun());
+        pub(super) fn not_all_read(unit: Unit, count: usize, moved: usize) =
+            unknown("{moved} of {count} {}s were read back; the run ended early", unit.noun());
+        pub(super) fn nothing_written(unit: Unit, count: usize) =
+            unknown("none of {count} {}s was written", unit.noun());
+    }
 }
 
-pub(super) fn uneven(subject: Subject, unit: Unit, typical: Rate, low: Rate, high: Rate) -> Answer {
-    let range = range(low, high);
-    subject.info(format!("{typical} (median {noun}; 90% of {noun}s {range})", noun = unit.noun()))
-}
-
-/// Too few speeds to tell one level from two.
-pub(super) fn too_few(subject: Subject, unit: Unit, typical: Rate, number: usize) -> Answer {
-    let number = count(number as u64, unit.noun());
-    let text = format!("{typical} in the median of {number}, too few to tell one speed from two");
-    Answer::unknown(subject.id(), subject.question(), text)
-}
+pub(super) const WRITE_UNTIL_STEADY: &str = "Write until the speed settles";
+pub(super) const FIND_CAUSE: &str = "Find out why it stalls";
+pub(super) const RESTORE: &str = "Restore the write speed, gentlest step first";
 
 /// `number`: of files or parts.
 pub(super) fn more_parts(unit: Unit, number: u32, again: &Rerun) -> Action {
@@ -88,27 +118,7 @@ pub(super) fn more_parts(unit: Unit, number: u32, again: &Rerun) -> Action {
 
 /// `falls evenly`, or `falls` if no line goes through both ends.
 fn course(verb: &str, is_even: bool) -> String {
-    let evenly = if is_even { " evenly" } else { "" };
-    format!("{verb}{evenly}")
-}
-
-/// `first` and `last`: medians of the first and the last tenth.
-pub(super) fn falls(subject: Subject, first: Rate, last: Rate, is_even: bool) -> Answer {
-    subject
-        .info(format!("{} from {first} at the start to {last} at the end", course("falls", is_even)))
-        .with_evidence("Hard disks do so by design, as their outer tracks hold more. Flash does not.")
-}
-
-/// `fast` for `bytes`, then `after`.
-pub(super) fn drops(subject: Subject, fast: Rate, bytes: Size, after: Rate, may_be_cache: bool) -> Answer {
-    if may_be_cache {
-        let answer = subject.info(format!("{fast} into a cache of {bytes}, then {after}"));
-        return answer.with_evidence(
-            "Flash drives write to an SLC cache first, by design. Heat and used-up burst credits can look alike; check tells \
-             them apart.",
-        );
-    }
-    subject.info(format!("{fast} for the first {bytes}, then {after}"))
+    format!("{verb}{}", if is_even { " evenly" } else { "" })
 }
 
 /// `first` and `last`: medians of the first and the last tenth.
@@ -119,8 +129,7 @@ pub(super) fn rises(subject: Subject, first: Rate, last: Rate, is_even: bool) ->
             format!("{} from {first} at the start to {last} at the end", course("rises", is_even))
         }
     };
-    let answer = subject.problem(text);
-    answer.with_evidence(match subject {
+    subject.problem(text).with_evidence(match subject {
         Subject::Reads => {
             "Data at the start is read more slowly than data at the end; healthy flash and disks do not do that."
         }
@@ -128,25 +137,6 @@ pub(super) fn rises(subject: Subject, first: Rate, last: Rate, is_even: bool) ->
             "Stale data slowed the start; sequential writes free whole erase blocks, so writes got faster."
         }
     })
-}
-
-/// The drive got faster in a single pass, so it is open whether writing has restored its speed.
-pub(super) fn effect_is_open(again: &Rerun) -> Answer {
-    let text = "unknown; a second pass shows whether writing once restored it";
-    Answer::unknown("settled", "Speed after rewriting", text)
-        .action(again.action("second_pass", "Write it twice"))
-}
-
-/// Restores what use has slowed down; `None` for a target that it cannot restore.
-pub(super) fn recondition(evidence: &Evidence) -> Option<Action> {
-    let line = recondition_command(&evidence.plan).filter(|_| evidence.identity.kind != TargetKind::File)?;
-    Some(Action::new("recondition", "Restore the write speed, gentlest step first").command(line))
-}
-
-/// Looks for the cause; `None` for a plan without a target.
-pub(super) fn find_cause(evidence: &Evidence) -> Option<Action> {
-    let line = command(&Plan { procedure: "check".into(), ..evidence.plan.clone() }, "")?;
-    Some(Action::new("check", "Find out why it stalls").command(line))
 }
 
 pub(super) fn two_levels(subject: Subject, unit: Unit, levels: &Levels) -> Answer {
@@ -211,24 +201,18 @@ likenew_core::sentences! {
     pub(super) fn parts_do_not_divide(parts: u32, file_size: u64, block: u64) =
         "parts = {parts} does not divide a file of {} into whole blocks of {}",
         exact_size(file_size), exact_size(block);
-    pub(super) fn target_is_read_only() =
-        "fill writes, and this target is read-only; use a folder on the drive";
+    pub(super) fn wrong_block(block: u64) =
+        "block = {} is not a multiple of 512 from 512 to 1GiB; {}",
+        exact_size(block), use_nearest_multiple(block, 512, 512..=1 << 30);
+    pub(super) fn pass_speeds(speeds: &[f64]) =
+        "The passes ran at {} MB/s.",
+        speeds.iter().map(|speed| digits(speed / 1e6)).collect::<Vec<_>>().join(", ");
     pub(super) fn wrong_passes(text: &str) =
         "\"{text}\" is not a number of passes; use 1 to 1000, or until-steady";
 }
 
-/// A speed that another pass no longer changes.
-pub(super) struct Settled {
-    pub(super) last: Rate,
-    pub(super) first: Rate,
-    pub(super) changed: Share,
-    /// The first pass near the last one, from 1.
-    pub(super) near_pass: usize,
-    pub(super) passes: usize,
-}
-
-pub(super) fn settled(settled: &Settled) -> Answer {
-    let Settled { last, first, changed, near_pass, passes } = *settled;
+/// A speed that another pass no longer changes. `near_pass`: the first pass near the last one, from 1.
+pub(super) fn settled(first: Rate, last: Rate, changed: Share, near_pass: usize, passes: usize) -> Answer {
     let text = match last.0 / first.0 {
         factor if factor.is_finite() => format!("{last}, {} the first pass", Factor(factor)),
         _ => last.to_string(),
@@ -238,44 +222,11 @@ pub(super) fn settled(settled: &Settled) -> Answer {
     ))
 }
 
-/// Another pass may change the speed again. `limit`: the change that would not count.
-pub(super) fn not_settled(first: Rate, last: Rate, changed: Share, limit: Share, passes: usize) -> Answer {
-    let change = SpeedChange(last.0 / first.0);
-    let from = number_of(first);
-    let text = format!(
-        "{change} after {passes} passes ({from} → {last}); another pass would show whether that is the end"
-    );
-    Answer::unknown("settled", "Speed after rewriting", text)
-        .with_evidence(format!("The last pass changed it by {changed}; {limit} or less counts as settled."))
-}
-
-/// The speed still changes after as many passes as are ever made.
-pub(super) fn never_settled(last: Rate, changed: Share, limit: Share, passes: usize) -> Answer {
-    let text = format!("{last}, not settled after {passes} passes: the last one changed it by {changed}");
-    Answer::info("settled", "Speed after rewriting", text)
-        .with_evidence(format!("A change of {limit} or less counts as settled."))
-}
-
-pub(super) fn until_steady(again: &Rerun) -> Action {
-    again.action("until_steady", "Write until the speed settles")
-}
-
-pub(super) fn too_few_passes() -> Answer {
-    let text = "fewer than two passes ended, so the effect of rewriting is not known";
-    Answer::unknown("settled", "Speed after rewriting", text)
-}
-
-pub(super) fn pass_speeds(speeds: &[f64]) -> String {
-    let speeds: Vec<String> = speeds.iter().map(|speed| digits(speed / 1e6)).collect();
-    format!("The passes ran at {} MB/s.", speeds.join(", "))
-}
-
 /// `per_gigabyte_most`: the most there can be nevertheless, if enough was written to say so.
 pub(super) fn no_stall(least: Nanos, per_gigabyte_most: Option<f64>) -> Answer {
     let answer = Answer::good("stalls", "Stalls", format!("no write took {least} or more"));
-    let bound = per_gigabyte_most
-        .map(|most| format!("At most {} stalls per GB are likely (95% confidence).", digits(most)));
-    bound.into_iter().fold(answer, Answer::with_evidence)
+    let bound = |most| format!("At most {} stalls per GB are likely (95% confidence).", digits(most));
+    per_gigabyte_most.map(bound).into_iter().fold(answer, Answer::with_evidence)
 }
 
 /// Stalls of all writes.
@@ -306,72 +257,35 @@ pub(super) fn stalled_behind_cache(unit: Unit, stalled: &Stalled) -> Answer {
 
 fn stalls_text(stalled: &Stalled) -> String {
     let (number, total, longest) = (Number(stalled.number as f64), stalled.total, stalled.longest);
-    if stalled.may_be_more {
-        format!("at least {number} ({total} in total, the longest {longest})")
-    } else {
-        format!("{number} ({total} in total, the longest {longest})")
-    }
+    let least = if stalled.may_be_more { "at least " } else { "" };
+    format!("{least}{number} ({total} in total, the longest {longest})")
 }
 
 fn place_stalls(unit: Unit, stalled: &Stalled, answer: Answer) -> Answer {
     let Interval { low, high } = stalled.per_gigabyte_interval;
+    let rate = with_range(Number(stalled.per_gigabyte), Number(low), Number(high));
+    let (noun, number, offset) = (unit.noun(), stalled.longest_in, stalled.longest_at);
     answer
-        .with_evidence(format!(
-            "There were {} stalls per GB.",
-            with_range(Number(stalled.per_gigabyte), Number(low), Number(high))
-        ))
-        .with_evidence(format!(
-            "The longest was in {} {} at offset {}.",
-            unit.noun(),
-            stalled.longest_in,
-            stalled.longest_at
-        ))
+        .with_evidence(format!("There were {rate} stalls per GB."))
+        .with_evidence(format!("The longest was in {noun} {number} at offset {offset}."))
 }
 
-pub(super) fn not_all_written(unit: Unit, count: usize, moved: usize, pass: usize) -> Answer {
-    let noun = unit.noun();
-    let text = format!("{moved} of {count} {noun}s were written in pass {pass}; the run ended early");
-    Answer::unknown("completed", "Completeness", text)
-}
-
-pub(super) fn not_all_read(unit: Unit, count: usize, moved: usize) -> Answer {
-    let noun = unit.noun();
-    let text = format!("{moved} of {count} {noun}s were read back; the run ended early");
-    Answer::unknown("completed", "Completeness", text)
-}
-
-pub(super) fn nothing_written(unit: Unit, count: usize) -> Answer {
-    let text = format!("none of {count} {}s was written", unit.noun());
-    Answer::unknown("completed", "Completeness", text)
-}
-
-/// A row of the first screen.
-pub(super) struct TableRow {
-    /// `None` for the read-back.
-    pub(super) pass: Option<usize>,
-    /// In bytes a second.
-    pub(super) speed: Option<Estimate>,
-    pub(super) slowest: Option<f64>,
-    pub(super) stalls: usize,
-    pub(super) max: Nanos,
-}
-
-pub(super) fn table(unit: Unit, rows: &[TableRow]) -> OverviewTable {
+/// A row for each pass that was written and, at the end, for the one that was read back.
+pub(super) fn table(unit: Unit, written: &[Pass<'_>], read: Option<&Pass<'_>>, each: u64) -> OverviewTable {
     let headings = ["pass", "mean", &format!("slowest {}", unit.noun()), "stalls", "max latency"];
     let mut table = OverviewTable::new(headings);
-    // Writes and reads are measured against the fastest of their own kind.
-    let fastest = |is_read: bool| {
-        let alike = rows.iter().filter(|row| row.pass.is_none() == is_read);
-        alike.filter_map(|row| Some(row.speed?.value)).fold(0.0, f64::max)
-    };
-    for row in rows {
-        let fastest = fastest(row.pass.is_none());
-        let pass = row.pass.map_or_else(|| "read back".to_owned(), |pass| format!("write {pass}"));
-        let speed = cell(row.speed.map(|speed| estimated(speed, Rate)));
-        let slowest = cell(row.slowest.map(Rate));
-        let is_compared = row.pass.is_some() && fastest > 0.0;
-        let share = row.speed.filter(|_| is_compared).map(|speed| speed.value / fastest);
-        table.push_with_share([pass, speed, slowest, row.stalls.to_string(), row.max.to_string()], share);
+    let fastest = written.iter().filter_map(|pass| Some(pass.speed(each)?.value)).fold(0.0, f64::max);
+    let names = written.iter().map(|pass| (format!("write {}", pass.number), pass, fastest > 0.0));
+    for (name, pass, has_bar) in names.chain(read.map(|read| ("read back".to_owned(), read, false))) {
+        let speed = pass.speed(each);
+        let cells = [
+            name,
+            cell(speed.map(|speed| estimated(speed, Rate))),
+            cell(pass.slowest(each).map(Rate)),
+            pass.stalls().len().to_string(),
+            pass.latency_max().to_string(),
+        ];
+        table.push_with_share(cells, speed.filter(|_| has_bar).map(|speed| speed.value / fastest));
     }
     table
 }
@@ -380,23 +294,6 @@ pub(super) const SLOWEST_AXIS: &str = "slowest I/O";
 pub(super) const PASSES_TITLE: &str = "Speed of each pass";
 
 pub(super) const STALL: &str = "stall";
-
-pub(super) fn file_size_is_not_of_blocks(file_size: u64, block: u64) -> String {
-    let nearest = use_nearest_multiple(file_size, block, block..=u64::MAX);
-    let (size, block) = (exact_size(file_size), exact_size(block));
-    format!("file_size = {size} is not a multiple of the block size, {block}; {nearest}")
-}
-
-pub(super) fn wrong_block(block: u64) -> String {
-    let nearest = use_nearest_multiple(block, 512, 512..=1 << 30);
-    format!("block = {} is not a multiple of 512 from 512 to 1GiB; {nearest}", exact_size(block))
-}
-
-pub(super) fn from_is_not_of_blocks(from: u64, block: u64) -> String {
-    let nearest = use_nearest_multiple(from, block, 0..=u64::MAX);
-    let (from, block) = (exact_size(from), exact_size(block));
-    format!("from = {from} is not a multiple of the block size, {block}; {nearest}")
-}
 
 pub(super) fn does_not_fit(files: u32, each: Size, from: Size, capacity: Size) -> String {
     let files = count(u64::from(files), "file");
@@ -442,9 +339,8 @@ mod tests {
             too_few(writes, file, Rate(75e6), 5).answer,
             "75.0 MB/s in the median of 5 files, too few to tell one speed from two"
         );
-        let outcome =
-            Settled { last: Rate(75e6), first: Rate(20e6), changed: Share(0.007), near_pass: 3, passes: 4 };
-        assert_eq!(settled(&outcome).answer, "75.0 MB/s, 3.75× the first pass");
+        let outcome = settled(Rate(20e6), Rate(75e6), Share(0.007), 3, 4);
+        assert_eq!(outcome.answer, "75.0 MB/s, 3.75× the first pass");
         assert_eq!(
             not_settled(Rate(18.6e6), Rate(66.7e6), Share(2.59), Share(0.02), 2).answer,
             "3.59× as fast after 2 passes (18.6 → 66.7 MB/s); another pass would show whether that is the end"

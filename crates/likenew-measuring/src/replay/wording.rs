@@ -4,11 +4,12 @@ use likenew_core::findings::{Answer, OverviewTable};
 use likenew_core::io::DataClass;
 use likenew_core::procedure::Descriptor;
 use likenew_core::quantity::{Factor, Latency, Share, with_range};
+use likenew_core::segment::ReplayPair;
 use likenew_core::units::{Nanos, Number};
 use likenew_stats::interval::Interval;
 
+use likenew_procedure_support::answers;
 use likenew_procedure_support::estimate::Estimate;
-use likenew_procedure_support::rerun::Rerun;
 use likenew_procedure_support::wording::cell;
 
 /// What the procedure measures and what it costs.
@@ -23,7 +24,6 @@ pub(super) const LATENCY_TITLE: &str = "Mean latency along the trace";
 pub(super) const LATENCY_AXIS: &str = "mean latency";
 pub(super) const TIME_AXIS: &str = "time in the trace";
 pub(super) const APPLICATIONS_TITLE: &str = "Waiting time of each application";
-pub(super) const APPLICATION_AXIS: &str = "application";
 pub(super) const WAITING_AXIS: &str = "waiting time";
 pub(super) const HERE_LINE: &str = "this drive";
 pub(super) const RECORDED_LINE: &str = "recorded";
@@ -56,7 +56,6 @@ likenew_core::sentences! {
         "{share} of the I/Os were moved or made longer to fit this target's addresses and blocks.";
     pub(super) fn data_not_recorded(data: DataClass) =
         "A trace has no written data; {data} data was written instead.";
-    fn own_lateness(share: Share) = "Lateness that the drive did not cause is {share} of all waiting.";
 }
 
 pub(super) fn nothing_to_replay(trace: &str, reads_only: bool) -> String {
@@ -133,60 +132,49 @@ fn change(saved: f64) -> String {
     }
 }
 
-/// A clear difference, in either direction.
-pub(super) fn differs(measure: Measure, times: Times) -> Answer {
-    let answer = format!("{} recorded: {}", times.compared(), times.arrow());
-    Answer::info(measure.id(), measure.question(), answer)
-}
+const IN_ONE_PASS: &str = "recorded in a single pass";
 
-/// A difference in a single pass.
-pub(super) fn differs_once(measure: Measure, times: Times) -> Answer {
-    let answer = format!("{} {IN_ONE_PASS}: {}", times.compared(), times.arrow());
-    Answer::unknown(measure.id(), measure.question(), answer)
+answers! {
+    (measure.id(), measure.question()) => {
+        /// A clear difference, in either direction.
+        pub(super) fn differs(measure: Measure, times: Times) =
+            info("{} recorded: {}", times.compared(), times.arrow());
+        /// A difference in a single pass.
+        pub(super) fn differs_once(measure: Measure, times: Times) =
+            unknown("{} {IN_ONE_PASS}: {}", times.compared(), times.arrow());
+        /// `margin`: the difference that one pass cannot tell from none.
+        pub(super) fn within_margin(measure: Measure, times: Times, margin: Share) =
+            unknown("{}; differences below {margin} need more passes", times.arrow());
+        /// `interval`: of the saving.
+        pub(super) fn within_noise(measure: Measure, times: Times, interval: Interval) =
+            unknown("{}; between {} and {}, too uncertain to call",
+                    times.arrow(), change(interval.high), change(interval.low));
+        /// A drive that looks slower because the replay itself was late.
+        pub(super) fn replay_was_late(measure: Measure, times: Times) =
+            unknown("{}; the replay fell behind, so the drive may be faster than this", times.arrow());
+        /// `known`: the share of I/Os with recorded latency.
+        pub(super) fn few_recorded_latencies(measure: Measure, times: Times, known: Share) =
+            unknown("{}, of the {known} of I/Os whose latency the trace has", times.arrow());
+        pub(super) fn no_recorded_latencies(measure: Measure, here: Latency) =
+            unknown("{here} on this drive; the trace has no latencies to compare with");
+        pub(super) fn nothing_measured(measure: Measure) = unknown("nothing was measured");
+    }
+    ("replay_timing", "Replay timing") => {
+        /// `late`: the 99th percentile of the lateness; `share`: lateness that the drive did not cause, of all
+        /// waiting.
+        pub(super) fn on_time(late: Nanos, share: Share) =
+            good("99% of I/Os left at most {late} late")
+            .with_evidence(format!("Lateness that the drive did not cause is {share} of all waiting."));
+        pub(super) fn late(late: Nanos, share: Share) =
+            unknown("the replay program fell behind by {share} of the waiting time")
+            .with_evidence(format!("99% of I/Os left at most {late} late."))
+            .caveat("Close other programs: the replay needs a CPU core of its own.");
+    }
 }
 
 /// Whether an answer is a difference in a single pass.
 pub(super) fn is_of_one_pass(answer: &Answer) -> bool {
     answer.answer.contains(IN_ONE_PASS)
-}
-
-const IN_ONE_PASS: &str = "recorded in a single pass";
-
-/// `margin`: the difference that one pass cannot tell from none.
-pub(super) fn within_margin(measure: Measure, times: Times, margin: Share) -> Answer {
-    let answer = format!("{}; differences below {margin} need more passes", times.arrow());
-    Answer::unknown(measure.id(), measure.question(), answer)
-}
-
-pub(super) fn within_noise(measure: Measure, times: Times) -> Answer {
-    let answer = match times.saved.interval {
-        Some(Interval { low, high }) => {
-            format!("{}; between {} and {}, too uncertain to call", times.arrow(), change(high), change(low))
-        }
-        None => format!("{}; too uncertain to call", times.arrow()),
-    };
-    Answer::unknown(measure.id(), measure.question(), answer)
-}
-
-/// A drive that looks slower because the replay itself was late.
-pub(super) fn replay_was_late(measure: Measure, times: Times) -> Answer {
-    let answer = format!("{}; the replay fell behind, so the drive may be faster than this", times.arrow());
-    Answer::unknown(measure.id(), measure.question(), answer)
-}
-
-/// `known`: the share of I/Os with recorded latency.
-pub(super) fn few_recorded_latencies(measure: Measure, times: Times, known: Share) -> Answer {
-    let answer = format!("{}, of the {known} of I/Os whose latency the trace has", times.arrow());
-    Answer::unknown(measure.id(), measure.question(), answer)
-}
-
-pub(super) fn no_recorded_latencies(measure: Measure, here: Latency) -> Answer {
-    let answer = format!("{here} on this drive; the trace has no latencies to compare with");
-    Answer::unknown(measure.id(), measure.question(), answer)
-}
-
-pub(super) fn nothing_measured(measure: Measure) -> Answer {
-    Answer::unknown(measure.id(), measure.question(), "nothing was measured")
 }
 
 pub(super) fn summary_of_difference(measure: Measure, times: Times) -> String {
@@ -200,20 +188,10 @@ pub(super) fn summary_of_difference(measure: Measure, times: Times) -> String {
     }
 }
 
-pub(super) const MEASURED_ONCE: &str = "It was measured once, so how much results vary is unknown.";
-
-/// Adds the command that measures how much passes vary.
-pub(super) fn with_more_passes(answer: Answer, again: &Rerun) -> Answer {
-    answer.action(again.action("more_passes", "Measure how much results vary"))
-}
-
 /// `saved`: a share of 1.
 pub(super) fn busy_times(here: Latency, recorded: Latency, saved: Option<f64>) -> String {
     let times = format!("I/O was in flight for {here} here and {recorded} in the trace");
-    match saved {
-        Some(saved) => format!("{times}: {}.", change(saved)),
-        None => format!("{times}."),
-    }
+    saved.map_or_else(|| format!("{times}."), |saved| format!("{times}: {}.", change(saved)))
 }
 
 pub(super) const TIME_LIMIT: &str = "Each pass ended at the time limit, wherever it was in the trace.";
@@ -221,10 +199,8 @@ pub(super) const TIME_LIMIT: &str = "Each pass ended at the time limit, wherever
 pub(super) const FAST_HAS_NO_THINK_TIME: &str =
     "As fast as possible ignores think times: more I/Os were in flight than the recorded programs had.";
 
-pub(super) fn timed_waits_for_nothing() -> &'static str {
-    "I/Os left at their recorded times. Programs would have waited for a slower drive, and gone on sooner on a \
-     faster one."
-}
+pub(super) const TIMED_WAITS_FOR_NOTHING: &str = "I/Os left at their recorded times. Programs would have waited for a slower drive, and gone on sooner on a \
+     faster one.";
 
 pub(super) const NO_RECORDED_ENDS: &str =
     "The trace does not say when I/Os ended, so each application was taken to do one I/O at a time.";
@@ -232,54 +208,28 @@ pub(super) const NO_RECORDED_ENDS: &str =
 pub(super) const PREPARED: &str =
     "What the trace touches was written once sequentially before, not as years of use leave it.";
 
-/// `late`: the 99th percentile of the lateness; `share`: lateness that the drive did not cause, of all
-/// waiting.
-pub(super) fn on_time(late: Nanos, share: Share) -> Answer {
-    let answer = format!("99% of I/Os left at most {late} late");
-    Answer::good("replay_timing", "Replay timing", answer).with_evidence(own_lateness(share))
-}
-
-pub(super) fn late(late: Nanos, share: Share) -> Answer {
-    let answer = format!("the replay program fell behind by {share} of the waiting time");
-    Answer::unknown("replay_timing", "Replay timing", answer)
-        .with_evidence(format!("99% of I/Os left at most {late} late."))
-        .caveat("Close other programs: the replay needs a CPU core of its own.")
-}
-
 /// The waiting of one application, on the first screen.
 pub(super) struct WaitRow {
     pub(super) name: String,
     pub(super) ios: u64,
-    pub(super) recorded: Option<Latency>,
     pub(super) here: Latency,
-    /// Time here over recorded time, of the same I/Os.
-    pub(super) ratio: Option<f64>,
+    /// Of the I/Os whose time was recorded.
+    pub(super) pair: ReplayPair,
 }
 
 pub(super) const ALL_APPLICATIONS: &str = "all";
 
 pub(super) fn table(rows: impl Iterator<Item = WaitRow>, measure: Measure) -> OverviewTable {
-    let name = match measure {
-        Measure::Waiting => "waiting",
-        Measure::Busy => "busy",
+    let recorded = match measure {
+        Measure::Waiting => "waiting, recorded",
+        Measure::Busy => "busy, recorded",
     };
-    let headings = [
-        "application".to_owned(),
-        "I/Os".into(),
-        format!("{name}, recorded"),
-        "here".into(),
-        "change".into(),
-    ];
-    let mut table = OverviewTable::new(headings);
-    for WaitRow { name, ios, recorded, here, ratio } in rows {
-        let cells = [
-            name,
-            Number(ios as f64).to_string(),
-            cell(recorded),
-            here.to_string(),
-            cell(ratio.map(|ratio| change(1.0 - ratio))),
-        ];
-        table.push(cells);
+    let mut table = OverviewTable::new(["application", "I/Os", recorded, "here", "change"]);
+    for WaitRow { name, ios, here, pair } in rows {
+        let recorded = (pair.recorded_ns > 0).then_some(pair.recorded_ns as f64);
+        let change = recorded.map(|recorded| change(1.0 - pair.replayed_ns as f64 / recorded));
+        let (ios, recorded) = (Number(ios as f64).to_string(), cell(recorded.map(Latency)));
+        table.push([name, ios, recorded, here.to_string(), cell(change)]);
     }
     table
 }
@@ -329,7 +279,11 @@ mod tests {
             "Waiting time: 100 ms → 98.0 ms; differences below 5% need more passes."
         );
         assert_eq!(
-            text(within_noise(Measure::Waiting, times(98.0, Some((-0.35, 0.4))))),
+            text(within_noise(
+                Measure::Waiting,
+                times(98.0, Some((-0.35, 0.4))),
+                Interval { low: -0.35, high: 0.4 }
+            )),
             "Waiting time: 100 ms → 98.0 ms; between 40% less and 35% more, too uncertain to call."
         );
         assert_eq!(
@@ -347,9 +301,8 @@ mod tests {
         let row = WaitRow {
             name: "make".into(),
             ios: 12_345,
-            recorded: Some(Latency(100e6)),
             here: Latency(25e6),
-            ratio: Some(0.25),
+            pair: ReplayPair { replayed_ns: 25_000_000, recorded_ns: 100_000_000 },
         };
         let table = table([row].into_iter(), Measure::Waiting);
         assert_eq!(table.rows[0].cells, ["make", "12,345", "100 ms", "25.0 ms", "75% less"]);

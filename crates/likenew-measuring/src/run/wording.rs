@@ -3,10 +3,13 @@
 use likenew_core::findings::{Answer, OverviewTable};
 use likenew_core::procedure::Descriptor;
 use likenew_core::quantity::{Iops, Rate, count};
+use likenew_core::segment::Segment;
 use likenew_core::units::digits;
 
 use likenew_procedure_support::rows::LatencyColumns;
 use likenew_procedure_support::wording::{cell, latency_cells, use_nearest_multiple};
+
+use super::per_second;
 
 /// What the procedure measures and what it costs.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -76,21 +79,18 @@ pub(super) fn summary(speeds: &[WorkloadSpeed<'_>]) -> String {
     }
 }
 
-/// One operation of one stream.
-pub(super) struct TableRow<'a> {
-    pub(super) workload: &'a str,
-    pub(super) op: &'a str,
-    pub(super) bytes_per_s: Option<f64>,
-    pub(super) iops: Option<f64>,
-    pub(super) latency: LatencyColumns,
-}
-
-pub(super) fn table<'a>(rows: impl Iterator<Item = TableRow<'a>>) -> OverviewTable {
+/// A row for each operation of each stream, as the table of workloads has them.
+pub(super) fn table(segments: &[Segment]) -> OverviewTable {
     let mut table = OverviewTable::new(["workload", "op", "MB/s", "IOPS", "mean", "p99", "max"]);
-    for row in rows {
-        let speed = cell(row.bytes_per_s.map(|speed| digits(speed / 1e6)));
-        let [mean, p99, max] = latency_cells(&row.latency);
-        table.push([row.workload, row.op, &speed, &cell(row.iops.map(digits)), &mean, &p99, &max]);
+    for (segment, tally) in
+        segments.iter().flat_map(|segment| segment.tallies.iter().map(move |of| (segment, of)))
+    {
+        let rate = cell(per_second(segment, tally.bytes).map(|rate| digits(rate / 1e6)));
+        let iops = cell(per_second(segment, tally.done_ios()).map(digits));
+        let is_known = segment.measurement_error().is_none() && tally.ios > 0;
+        let latency = if is_known { tally.into() } else { LatencyColumns::default() };
+        let [mean, p99, max] = latency_cells(&latency);
+        table.push([&segment.workload.name, tally.op.name(), &rate, &iops, &mean, &p99, &max]);
     }
     table
 }

@@ -3,13 +3,13 @@
 use clap::ValueEnum as _;
 use likenew_core::findings::{Answer, OverviewTable};
 use likenew_core::procedure::Descriptor;
-use likenew_core::quantity::{Factor, Latency, Size, count, with_range};
+use likenew_core::quantity::{Factor, Latency, Size, count};
 use likenew_core::units::{Nanos, Number, digits};
+use likenew_procedure_support::answers;
 use likenew_procedure_support::estimate::Estimate;
-use likenew_procedure_support::wording::{capitalize, list};
+use likenew_procedure_support::wording::{capitalize, estimated, list};
 
-use super::Judged;
-use super::needs::{Need, Use};
+use super::{Judged, Need, Use};
 use crate::commits::{CommitBy, Commits, P99};
 
 /// What the procedure measures and what it costs.
@@ -27,10 +27,7 @@ likenew_core::sentences! {
     pub(super) fn pass_name(writers: u32, pass: u32, passes: u32) =
         "{} {pass}/{passes}", self::writers(writers);
     pub(super) fn no_power_of_two(block: u64) = "block = {block} must be a power of two, such as 8KiB";
-}
-
-pub(super) fn writers(writers: u32) -> String {
-    count(writers.into(), "writer")
+    pub(super) fn writers(writers: u32) = "{}", count(writers.into(), "writer");
 }
 
 impl Use {
@@ -85,7 +82,7 @@ pub(super) fn verdict(judged: &Judged<'_>, is_asked: bool, commits: &Commits) ->
     let Judged { of: purpose, suits, margins, source } = judged;
     let (id, name) = (purpose.answer_id(), purpose.name());
     let tightest = margins.iter().min_by(|(_, one), (_, other)| one.value.total_cmp(&other.value));
-    let Some((need, margin)) = tightest else {
+    let Some(tightest) = tightest else {
         let (rate, p99) = (Number(commits.rate.value.round()), commits.wait.latency.quantile(P99));
         let (text, waits) = match purpose {
             Use::Kafka => (
@@ -103,21 +100,20 @@ pub(super) fn verdict(judged: &Judged<'_>, is_asked: bool, commits: &Commits) ->
             .with_evidence(waits)
             .with_evidence(format!("What it asks of a drive: {source}."));
     };
-    let text = format!("{} {}", margin_words(margin), need.words());
+    let reached = |(need, margin): &(Need, Estimate)| format!("{} {}", margin_words(margin), need.words());
+    let text = reached(tightest);
     let answer = match suits {
         Some(true) => Answer::good(id, name, format!("yes, {text}")),
         Some(false) if is_asked => Answer::problem(id, name, format!("no, {text}")),
         Some(false) => Answer::info(id, name, format!("no, {text}")),
         None => Answer::unknown(id, name, format!("open, {text}")),
     };
-    let sentences =
-        margins.iter().map(|(need, margin)| format!("{} {}.", margin_words(margin), need.words()));
-    let sentences = sentences.map(|text| capitalize(&text));
-    let answer = sentences.fold(answer, Answer::with_evidence);
-    answer
+    let sentences = margins.iter().map(|margin| capitalize(&format!("{}.", reached(margin))));
+    let block = Size(commits.test.block.into());
+    sentences
+        .fold(answer, Answer::with_evidence)
         .with_evidence(format!(
-            "Writes of {} one after the other, each with {}.",
-            Size(commits.test.block.into()),
+            "Writes of {block} one after the other, each with {}.",
             commits.test.by.call()
         ))
         .with_evidence(format!("Source: {source}."))
@@ -125,49 +121,44 @@ pub(super) fn verdict(judged: &Judged<'_>, is_asked: bool, commits: &Commits) ->
 
 /// `1.85× (1.80–1.90)`.
 fn margin_words(margin: &Estimate) -> String {
-    let value = Factor(margin.value);
     match margin.interval {
         // The interval of a time may reach 0, so that the margin has no upper end.
-        Some(interval) if !interval.high.is_finite() => format!("{value} ({} or more)", Factor(interval.low)),
-        Some(interval) => with_range(value, Factor(interval.low), Factor(interval.high)),
-        None => value.to_string(),
+        Some(interval) if !interval.high.is_finite() => {
+            format!("{} ({} or more)", Factor(margin.value), Factor(interval.low))
+        }
+        _ => estimated(*margin, Factor),
     }
 }
 
 /// What a durable write waits for, from the mean times of writes and flushes.
 pub(super) fn limit(write_ns: f64, flush_ns: f64) -> Answer {
     let text = format!("a write takes {}, its flush {}", Latency(write_ns), Latency(flush_ns));
-    let answer = Answer::info("limit", "Time of a durable write", text);
+    let mut answer = Answer::info("limit", "Time of a durable write", text);
     if flush_ns > 10.0 * write_ns {
-        answer.with_evidence(
-            "The drive keeps writes in a volatile cache and writes it out for each flush; one with power-loss protection need not.",
-        )
-    } else {
-        answer
+        answer.evidence.push(
+            "The drive keeps writes in a volatile cache and writes it out for each flush; one with power-loss protection need not.".into(),
+        );
     }
+    answer
 }
 
 pub(super) const COSTS_NOTHING: &str = "flush_costs_nothing";
-/// A flush of a drive with a volatile cache whose median is too short to be real.
-pub(super) fn costs_nothing(by: CommitBy, median: Nanos) -> Answer {
-    let text = format!("a {} takes {median}, so nothing was written to the medium", by.wait());
-    let answer = Answer::unknown(COSTS_NOTHING, "Durability", text);
-    answer.with_evidence(
-        "The system takes the drive's write cache for volatile. With power-loss protection or a battery that is right; without \
-         either, the drive, its controller or the hypervisor ignores flushes, and what was acknowledged can be lost when \
-         power fails.",
-    )
-}
 
-pub(super) fn faster_than_platters(rate: f64, rpm: u32) -> Answer {
-    let text = format!(
-        "{} durable writes/s on a disk of {rpm} rpm, so not each reached the platters",
-        Number(rate.round())
-    );
-    let answer = Answer::unknown(COSTS_NOTHING, "Durability", text);
-    answer.with_evidence(
-        "Without a battery behind the cache that answers, what was acknowledged can be lost when power fails.",
-    )
+answers! {
+    (COSTS_NOTHING, "Durability") => {
+        /// A flush of a drive with a volatile cache whose median is too short to be real.
+        pub(super) fn costs_nothing(by: CommitBy, median: Nanos) =
+            unknown("a {} takes {median}, so nothing was written to the medium", by.wait())
+            .with_evidence(
+                "The system takes the drive's write cache for volatile. With power-loss protection or a battery that is right; without \
+                 either, the drive, its controller or the hypervisor ignores flushes, and what was acknowledged can be lost when \
+                 power fails.");
+        pub(super) fn faster_than_platters(rate: f64, rpm: u32) =
+            unknown("{} durable writes/s on a disk of {rpm} rpm, so not each reached the platters",
+                    Number(rate.round()))
+            .with_evidence(
+                "Without a battery behind the cache that answers, what was acknowledged can be lost when power fails.");
+    }
 }
 
 /// A line for each number of writers.

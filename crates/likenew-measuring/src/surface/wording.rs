@@ -4,17 +4,18 @@ use std::ops::Range;
 
 use likenew_core::findings::{Action, Answer};
 use likenew_core::io::Op;
-use likenew_core::procedure::{Descriptor, Plan};
+use likenew_core::procedure::Descriptor;
 use likenew_core::quantity::{Factor, Latency, Rate, Share, Size, SpeedChange, change_range, count, range};
 use likenew_core::units::{Nanos, Number, digits, exact_size};
 use likenew_core::workload::Mix;
 use likenew_stats::interval::Interval;
 
+use likenew_procedure_support::answers;
 use likenew_procedure_support::estimate::Estimate;
 use likenew_procedure_support::rerun::Rerun;
-use likenew_procedure_support::wording::{capitalize, command, number_of, use_nearest_multiple};
+use likenew_procedure_support::wording::{capitalize, number_of, use_nearest_multiple};
 
-use super::SlowRegion;
+use super::{Finding, SlowRegion};
 
 /// What the procedure measures and what it costs.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -34,13 +35,23 @@ pub(super) fn by_address(title: &str, first: Option<Size>) -> String {
     first.map_or_else(|| title.to_owned(), |first| format!("{title}, first {first}"))
 }
 
-pub(super) const MARK_SLOW: &str = "slow";
-pub(super) const MARK_UNREADABLE: &str = "unreadable";
-pub(super) const MARK_SLOW_ONCE: &str = "slow once";
-pub(super) const MARK_OPEN: &str = "slow?";
+impl Finding {
+    /// What a chart marks it with.
+    pub(super) fn mark(self) -> &'static str {
+        match self {
+            Self::Slow => "slow",
+            Self::Unreadable => "unreadable",
+            Self::Hiccup => "slow once",
+            Self::Undecided => "slow?",
+        }
+    }
+}
 
 likenew_core::sentences! {
     pub(super) fn neither_read_nor_write(op: Mix) = "op = {op} cannot be mapped; use read or write";
+    pub(super) fn bytes_are_not_of_blocks(bytes: u64, block: u64) =
+        "bytes = {} is not a multiple of the block of {}; {}",
+        exact_size(bytes), exact_size(block), use_nearest_multiple(bytes, block, block..=u64::MAX);
     pub(super) fn points_exceed_span(points: u32, each: Size, span: Size) =
         "{points} points of {each} exceed the target's {span}; use fewer points or fewer bytes";
     pub(super) fn target_too_small(span: Size) = "{span} is too small to measure; use a larger target";
@@ -64,16 +75,11 @@ likenew_core::sentences! {
     pub(super) fn usual_speed(rpm: f64) =
         "Of the usual speeds only {} rpm is within the interval.", Number(rpm);
     /// `Read cache`.
-    fn cache_question(op: &str) = "{} cache", capitalize(op);
-}
-
-pub(super) fn bytes_are_not_of_blocks(bytes: u64, block: u64) -> String {
-    let nearest = use_nearest_multiple(bytes, block, block..=u64::MAX);
-    format!(
-        "bytes = {} is not a multiple of the block of {}; {nearest}",
-        exact_size(bytes),
-        exact_size(block)
-    )
+    fn cache_question(op: Mix) = "{} cache", capitalize(operation(op));
+    fn start_may_be(ratio: Estimate) =
+        "The start may be {}.",
+        change_range(SpeedChange(ratio.low().unwrap_or(ratio.value)),
+                     SpeedChange(ratio.high().unwrap_or(ratio.value)));
 }
 
 fn operation(op: Mix) -> &'static str {
@@ -103,17 +109,9 @@ pub(super) fn summary(op: Mix, speeds: &CurveSpeeds, access: Option<Latency>) ->
 }
 
 pub(super) fn speed(op: Mix, speeds: &CurveSpeeds, points: usize, span: Size) -> Answer {
-    let op = operation(op);
-    Answer::info(format!("sequential_{op}"), format!("Sequential {op}"), speeds.text()).with_evidence(
-        format!(
-            "{} over {span} of addresses, each measured once.",
-            capitalize(&count(points as u64, "point"))
-        ),
-    )
-}
-
-pub(super) fn measure_all(again: &Rerun, time: Nanos) -> Action {
-    again.action("measure_all", "Measure every address").time(time)
+    let (op, points) = (operation(op), count(points as u64, "point"));
+    Answer::info(format!("sequential_{op}"), format!("Sequential {op}"), speeds.text())
+        .with_evidence(format!("{points} over {span} of addresses, each measured once."))
 }
 
 pub(super) const ADDRESSES_OF_A_FILE: &str =
@@ -140,16 +138,14 @@ pub(super) fn region(region: &SlowRegion) -> String {
     }
 }
 
-fn slow_regions_answer(text: String, first: &SlowRegion, regions: usize) -> String {
-    let which = if regions == 1 { "" } else { "the first: " };
-    format!("{text}; {which}{}", first.short())
+/// `1 region is slow every time; 8 MiB at …`: the first region, with what was found for `verb` of one or of several.
+fn found_regions(regions: usize, verbs: [&str; 2], finding: &str, first: &SlowRegion) -> String {
+    let [verb, which] = if regions == 1 { [verbs[0], ""] } else { [verbs[1], "the first: "] };
+    format!("{} {verb} {finding}; {which}{}", count(regions as u64, "region"), first.short())
 }
 
-pub(super) fn slow_every_time(regions: usize, first: &SlowRegion) -> Answer {
-    let verb = if regions == 1 { "is" } else { "are" };
-    let text = format!("{} {verb} slow every time", count(regions as u64, "region"));
-    Answer::problem("slow_regions", "Slow regions", slow_regions_answer(text, first, regions))
-}
+const IS: [&str; 2] = ["is", "are"];
+const WAS: [&str; 2] = ["was", "were"];
 
 /// `has_smart`: whether the drive can be asked for its health.
 pub(super) fn replace_slow_drive(has_smart: bool) -> Action {
@@ -163,30 +159,6 @@ pub(super) fn replace_slow_drive(has_smart: bool) -> Action {
 
 pub(super) const SCATTERED_DATA: &str = "So many regions at once are scattered data rather than a bad medium, as in the \
      persistent cache of a shingled disk. Leave the drive idle for some hours and measure again.";
-
-pub(super) fn slow_not_measured_again(regions: usize, first: &SlowRegion) -> Answer {
-    let verb = if regions == 1 { "was" } else { "were" };
-    let text = format!("{} {verb} slow and not measured again", count(regions as u64, "region"));
-    Answer::unknown("slow_regions", "Slow regions", slow_regions_answer(text, first, regions))
-}
-
-pub(super) fn slow_sometimes(regions: usize, first: &SlowRegion) -> Answer {
-    let verb = if regions == 1 { "was" } else { "were" };
-    let text = format!("{} {verb} slow, but not every time", count(regions as u64, "region"));
-    Answer::unknown("slow_regions", "Slow regions", slow_regions_answer(text, first, regions))
-}
-
-pub(super) fn measure_again(again: &Rerun) -> Action {
-    again.action("measure_again", "Measure the slow regions again")
-}
-
-pub(super) fn slow_once(regions: usize, first: &SlowRegion) -> Answer {
-    let verb = if regions == 1 { "was" } else { "were" };
-    let text = format!("{} {verb} slow once and normal when measured again", count(regions as u64, "region"));
-    Answer::info("slow_once", "Slow once", slow_regions_answer(text, first, regions)).caveat(
-        "Another program may have used the drive at that moment; a drive that does this often stalls.",
-    )
-}
 
 /// `gaps`: number of points and their share of the addresses, if some were left out; `least`: the slowest point over
 /// its expected speed; `limit`: the share below which a point is slow.
@@ -203,24 +175,84 @@ pub(super) fn no_slow_region(gaps: Option<(usize, Share)>, least: Share, limit: 
     ))
 }
 
-/// No slow region in a run in which I/Os failed, which another answer says.
-pub(super) fn no_slow_region_without_errors(limit: Share) -> Answer {
-    Answer::good("slow_regions", "Slow regions", "none among the points that read without errors")
-        .with_evidence(format!("A region counts as slow below {limit}."))
-}
+// What the actions are good for
 
-pub(super) fn too_few_points(points: usize) -> Answer {
-    let answer = format!("{} are too few to find one", count(points as u64, "point"));
-    Answer::unknown("slow_regions", "Slow regions", answer)
-}
+pub(super) const MEASURE_ALL: &str = "Measure every address";
+pub(super) const MEASURE_AGAIN: &str = "Measure the slow regions again";
+pub(super) const MORE_POINTS: &str = "Measure more points";
+pub(super) const LARGER_POINTS: &str =
+    "Measure larger points, which vary less, while nothing else uses the drive";
+pub(super) const MORE_ACCESSES: &str = "Measure more accesses while nothing else uses the drive";
+pub(super) const CHECK_OLD_DATA: &str = "Compare old data with data that was just written";
 
-pub(super) fn too_noisy() -> Answer {
-    let answer = "speeds vary so much that a region at half the speed would not stand out";
-    Answer::unknown("slow_regions", "Slow regions", answer)
-}
+const ENDS_ID: &str = "start_vs_end";
 
-pub(super) fn more_points(again: &Rerun) -> Action {
-    again.action("more_points", "Measure more points")
+answers! {
+    ("slow_regions", "Slow regions") => {
+        pub(super) fn slow_every_time(regions: usize, first: &SlowRegion) =
+            problem("{}", found_regions(regions, IS, "slow every time", first));
+        pub(super) fn slow_not_measured_again(regions: usize, first: &SlowRegion) =
+            unknown("{}", found_regions(regions, WAS, "slow and not measured again", first));
+        pub(super) fn slow_sometimes(regions: usize, first: &SlowRegion) =
+            unknown("{}", found_regions(regions, WAS, "slow, but not every time", first));
+        /// No slow region in a run in which I/Os failed, which another answer says.
+        pub(super) fn no_slow_region_without_errors(limit: Share) =
+            good("none among the points that read without errors")
+            .with_evidence(format!("A region counts as slow below {limit}."));
+        pub(super) fn too_few_points(points: usize) =
+            unknown("{} are too few to find one", count(points as u64, "point"));
+        pub(super) fn too_noisy() =
+            unknown("speeds vary so much that a region at half the speed would not stand out");
+    }
+    ("slow_once", "Slow once") => {
+        pub(super) fn slow_once(regions: usize, first: &SlowRegion) =
+            info("{}", found_regions(regions, WAS, "slow once and normal when measured again", first))
+            .caveat("Another program may have used the drive at that moment; a drive that does this often stalls.");
+    }
+    (ENDS_ID, "Start vs end") => {
+        pub(super) fn ends_are_alike(rate: Rate) = info("equally fast, {rate}");
+        /// `ratio`: the start over the end.
+        pub(super) fn speed_falls(first: Rate, last: Rate, ratio: f64) =
+            info("{} → {last}, {} slower; normal for a hard disk, not for flash",
+                 number_of(first), Share(1.0 - 1.0 / ratio));
+        /// The same fall on a hard disk, which is normal.
+        pub(super) fn disk_falls(first: Rate, last: Rate) =
+            info("{} → {last}, normal for a hard disk", number_of(first));
+        pub(super) fn start_is_slower(first: Rate, last: Rate, ratio: f64) =
+            info("the start is {} slower, {first} vs {last}", Share(1.0 - ratio));
+        /// Reads of the start at one level and of the rest at another, which has two possible causes. `share`: of
+        /// the start.
+        pub(super) fn start_reads_slower(share: Share, first: Rate, last: Rate) =
+            unknown("the first {share} reads at {first}, the rest at {last}: old data, or the rest is empty");
+        pub(super) fn ends_are_open(first: Rate, last: Rate, ratio: Estimate) =
+            unknown("{} vs {last}; no clear difference", number_of(first))
+            .with_evidence(start_may_be(ratio));
+    }
+    ("access_time", "Access time") => {
+        pub(super) fn access_grows_with_distance(mean: Latency) =
+            info("{mean} on average, longer over longer distances, as on any hard disk");
+        pub(super) fn access_ignores_distance(mean: Latency) =
+            info("{mean} on average, independent of distance");
+        pub(super) fn access_is_open(mean: Latency, probes: usize) =
+            unknown("{mean} on average; {} cannot tell whether distance matters",
+                    count(probes as u64, "measurement"));
+    }
+    ("rotation", "Rotation") => {
+        pub(super) fn rotation_is_open(kept: usize, accesses: usize, kurtosis: f64, width: Latency) =
+            unknown("not visible in the access times")
+            .with_evidence(format!(
+                "Waiting for a rotation makes a uniform band above the seek curve. Here {} of {} accesses make none: their \
+                 width is {width}, their kurtosis {kurtosis:.2} instead of 1.8.",
+                Number(kept as f64), Number(accesses as f64)));
+    }
+    (format!("cached_{}", operation(op)), cache_question(op)) => {
+        /// `times`: ratio to the fastest point.
+        pub(super) fn burst(op: Mix, bytes: Size, rate: Rate, times: f64) =
+            info("{rate} for the same {bytes} repeatedly, {} the fastest point", Factor(times));
+        /// A burst that is no faster than the medium.
+        pub(super) fn no_burst(op: Mix, bytes: Size, rate: Rate) =
+            info("none (the same {bytes} repeatedly: {rate})");
+    }
 }
 
 /// For a run with fewer points and accesses than by default.
@@ -229,53 +261,9 @@ pub(super) fn usual_measurement(again: &Rerun, points: u32, accesses: u32) -> Ac
     again.action("more_points", &format!("Measure {points} and {accesses} accesses"))
 }
 
-pub(super) fn larger_points(again: &Rerun) -> Action {
-    again.action("larger_points", "Measure larger points, which vary less, while nothing else uses the drive")
-}
-
-const ENDS_ID: &str = "start_vs_end";
-const ENDS: &str = "Start vs end";
-
-pub(super) fn ends_are_alike(rate: Rate) -> Answer {
-    Answer::info(ENDS_ID, ENDS, format!("equally fast, {rate}"))
-}
-
-/// `ratio`: the start over the end.
-pub(super) fn speed_falls(first: Rate, last: Rate, ratio: f64) -> Answer {
-    let slower = Share(1.0 - 1.0 / ratio);
-    let answer =
-        format!("{} → {last}, {slower} slower; normal for a hard disk, not for flash", number_of(first));
-    Answer::info(ENDS_ID, ENDS, answer)
-}
-
-/// The same fall on a hard disk, which is normal.
-pub(super) fn disk_falls(first: Rate, last: Rate) -> Answer {
-    let answer = format!("{} → {last}, normal for a hard disk", number_of(first));
-    Answer::info(ENDS_ID, ENDS, answer)
-}
-
-pub(super) fn start_is_slower(first: Rate, last: Rate, ratio: f64) -> Answer {
-    let answer = format!("the start is {} slower, {first} vs {last}", Share(1.0 - ratio));
-    Answer::info(ENDS_ID, ENDS, answer)
-}
-
-/// Reads of the start at one level and of the rest at another, which has two possible causes. `share`: of the start.
-pub(super) fn start_reads_slower(share: Share, first: Rate, last: Rate) -> Answer {
-    let answer =
-        format!("the first {share} reads at {first}, the rest at {last}: old data, or the rest is empty");
-    Answer::unknown(ENDS_ID, ENDS, answer)
-}
-
 /// Whether an answer is about start and end.
 pub(super) fn is_about_ends(answer: &Answer) -> bool {
     answer.id == ENDS_ID
-}
-
-pub(super) fn ends_are_open(first: Rate, last: Rate, ratio: Estimate) -> Answer {
-    let (low, high) = (ratio.low().unwrap_or(ratio.value), ratio.high().unwrap_or(ratio.value));
-    let difference = change_range(SpeedChange(low), SpeedChange(high));
-    let answer = format!("{} vs {last}; no clear difference", number_of(first));
-    Answer::unknown(ENDS_ID, ENDS, answer).with_evidence(format!("The start may be {difference}."))
 }
 
 pub(super) const DISKS_FALL: &str =
@@ -286,32 +274,6 @@ pub(super) const FLASH_SHOULD_NOT_FALL: &str =
 pub(super) const OLD_DATA_READS_SLOWLY: &str = "Flash reads data slowly that was written long ago, as it needs read retries; the oldest data is often at the start.";
 pub(super) const EMPTY_END_LOOKS_FAST: &str =
     "Addresses that hold no data are answered without reading flash, so an empty end looks fast as well.";
-
-/// Reads old data and data that was just written; `None` for a plan without a target.
-pub(super) fn check_old_data(plan: &Plan) -> Option<Action> {
-    let line = command(&Plan { procedure: "check".into(), ..plan.clone() }, "--thorough")?;
-    Some(Action::new("check", "Compare old data with data that was just written").command(line))
-}
-
-pub(super) fn access_grows_with_distance(mean: Latency) -> Answer {
-    access(format!("{mean} on average, longer over longer distances, as on any hard disk"))
-}
-
-pub(super) fn access_ignores_distance(mean: Latency) -> Answer {
-    access(format!("{mean} on average, independent of distance"))
-}
-
-fn access(answer: String) -> Answer {
-    Answer::info("access_time", "Access time", answer)
-}
-
-pub(super) fn access_is_open(mean: Latency, probes: usize) -> Answer {
-    let answer = format!(
-        "{mean} on average; {} cannot tell whether distance matters",
-        count(probes as u64, "measurement")
-    );
-    Answer::unknown("access_time", "Access time", answer)
-}
 
 pub(super) fn rank_correlation(value: f64, interval: Interval, probes: usize) -> String {
     format!(
@@ -325,10 +287,6 @@ pub(super) fn rank_correlation(value: f64, interval: Interval, probes: usize) ->
 
 pub(super) const WRITES_END_IN_MEMORY: &str =
     "A write ends once the drive's cache holds it, so only reads show seek times.";
-
-pub(super) fn more_accesses(again: &Rerun) -> Action {
-    again.action("more_accesses", "Measure more accesses while nothing else uses the drive")
-}
 
 /// `usual_rpm`: the one usual speed that fits.
 pub(super) fn rotation(
@@ -345,32 +303,8 @@ pub(super) fn rotation(
     Answer::info("rotation", "Rotation", answer)
 }
 
-pub(super) fn rotation_is_open(kept: usize, accesses: usize, kurtosis: f64, width: Latency) -> Answer {
-    Answer::unknown("rotation", "Rotation", "not visible in the access times")
-        .with_evidence(format!(
-            "Waiting for a rotation makes a uniform band above the seek curve. Here {} of {} accesses make none: their \
-             width is {width}, their kurtosis {kurtosis:.2} instead of 1.8.",
-            Number(kept as f64),
-            Number(accesses as f64)
-        ))
-}
-
 pub(super) const SEEKS_INCLUDE_COMMAND: &str =
     "Seek times include command overhead, as the drive's cache did not answer.";
-
-/// `times`: ratio to the fastest point.
-pub(super) fn burst(op: Mix, bytes: Size, rate: Rate, times: f64) -> Answer {
-    let op = operation(op);
-    let answer = format!("{rate} for the same {bytes} repeatedly, {} the fastest point", Factor(times));
-    Answer::info(format!("cached_{op}"), cache_question(op), answer)
-}
-
-/// A burst that is no faster than the medium.
-pub(super) fn no_burst(op: Mix, bytes: Size, rate: Rate) -> Answer {
-    let op = operation(op);
-    let answer = format!("none (the same {bytes} repeatedly: {rate})");
-    Answer::info(format!("cached_{op}"), cache_question(op), answer)
-}
 
 pub(super) const BURST_IS_CACHE: &str = "This is what the drive's cache and its link deliver.";
 pub(super) const BURST_IS_MEDIUM: &str = "No cache of the drive answers faster than its medium.";
@@ -394,7 +328,6 @@ pub(super) const RANK_CORRELATION: &str = "rank correlation with distance";
 mod tests {
     use likenew_procedure_support::wording::answer_as_summary;
 
-    use super::super::Finding;
     use super::*;
 
     const READ: Mix = Mix::Only(Op::Read);

@@ -11,8 +11,8 @@ use likenew_procedure_support::precision_goal::{self, MeanPrecision};
 use likenew_procedure_support::rows::Columns as _;
 use likenew_stats::interval::{CONFIDENCE_95, Interval, Precision};
 
-use super::results::{Matrix, MeasuredCell};
-use super::wording::{self, ComparedSpeeds, Comparison, DepthSpeed, Dip, Drift, Peak, TableRow};
+use super::results::{Matrix, MeasuredCell, depths, of_depth};
+use super::wording::{self, ComparedSpeeds, Comparison, DepthSpeed, Dip, Drift, Peak};
 use super::{Cell, DIFFERENCE, Form, LISTED_MAX};
 
 /// The cells of one operation with the highest speed and with the most IOPS.
@@ -63,20 +63,16 @@ fn peak(op: Mix, cells: &[&MeasuredCell<'_>]) -> Option<Answer> {
             answer = answer.with_evidence(wording::iops_interval(&low, &high));
         }
     }
-    Some(match as_fast(fastest, cells) {
-        Some(sentence) => answer.with_evidence(sentence),
-        None => answer,
-    })
+    answer.evidence.extend(as_fast(fastest, cells));
+    Some(answer)
 }
 
 /// The number of cells that cannot be told from the fastest one, and the cheapest of them.
 fn as_fast(fastest: &MeasuredCell<'_>, cells: &[&MeasuredCell<'_>]) -> Option<String> {
     let is_other = |measured: &&&MeasuredCell<'_>| measured.cell != fastest.cell;
     let as_fast = |measured: &&&MeasuredCell<'_>| {
-        measured
-            .ratio_to(fastest, CONFIDENCE_95)
-            .and_then(|ratio| ratio.high())
-            .is_some_and(|high| high >= 1.0)
+        let ratio = measured.ratio_to(fastest, CONFIDENCE_95);
+        ratio.and_then(|ratio| ratio.high()).is_some_and(|high| high >= 1.0)
     };
     let equal: Vec<_> = cells.iter().filter(is_other).filter(as_fast).collect();
     let least =
@@ -89,10 +85,8 @@ pub(super) fn overview_table(matrix: &Matrix<'_>) -> OverviewTable {
     let hardest = matrix.hardest();
     let groups = matrix.groups().into_iter().filter(|group| group[0].cell.data == hardest);
     let row = |group: Vec<&MeasuredCell<'_>>| {
-        let cell = group[0].cell;
         let enough = enough_range(&group).map(|(low, high)| (Size(low), Size(high)));
-        let peak = peak_of(cell.op, &group)?;
-        Some(TableRow { peak, pattern: cell.form.pattern, enough_block: enough })
+        Some((peak_of(group[0].cell.op, &group)?, enough))
     };
     wording::table(groups.filter_map(row))
 }
@@ -302,30 +296,16 @@ pub(super) fn enough_range(group: &[&MeasuredCell<'_>]) -> Option<(u64, u64)> {
         _ if measured.cell == peak.cell => verdict == Verdict::Above,
         ratio => ratio.is_some_and(|ratio| ratio.against(ENOUGH) == verdict),
     };
-    let size = |measured: &MeasuredCell<'_>| u64::from(measured.cell.form.block);
-    let lowest = best
-        .iter()
-        .find(|measured| !shows(measured, Verdict::Below))
-        .map_or(size(peak), |measured| size(measured));
-    let highest = best
-        .iter()
-        .find(|measured| shows(measured, Verdict::Above))
-        .map_or(size(peak), |measured| size(measured));
-    (best.len() > 1).then_some((lowest, highest))
-}
-
-/// The fastest cell of the smallest block that reaches 90% of the peak rate; `None` for a single block.
-fn first_enough<'b, 'a>(group: &[&'b MeasuredCell<'a>]) -> Option<&'b MeasuredCell<'a>> {
-    let best = best_by_block(group);
-    let peak = fastest(&best)?;
-    let first = best.iter().find(|measured| measured.speed() >= ENOUGH * peak.speed())?;
-    (best.len() > 1).then_some(*first)
+    let size = |measured: &&MeasuredCell<'_>| u64::from(measured.cell.form.block);
+    let lowest = best.iter().find(|measured| !shows(measured, Verdict::Below)).unwrap_or(&peak);
+    let highest = best.iter().find(|measured| shows(measured, Verdict::Above)).unwrap_or(&peak);
+    (best.len() > 1).then(|| (size(lowest), size(highest)))
 }
 
 fn sufficient_block(group: &[&MeasuredCell<'_>], more_passes: &Action) -> Option<Answer> {
     let best = best_by_block(group);
-    let (first, peak) = (first_enough(group)?, fastest(&best)?);
-    let (lowest, highest) = enough_range(group)?;
+    let (peak, (lowest, highest)) = (fastest(&best)?, enough_range(group)?);
+    let first = *best.iter().find(|measured| measured.speed() >= ENOUGH * peak.speed())?;
     let size = |measured: &MeasuredCell<'_>| u64::from(measured.cell.form.block);
     let (form, op, peak_rate) = (first.cell.form, first.cell.op, Rate(peak.speed()));
     let answer = if lowest == highest {
@@ -384,10 +364,7 @@ pub(super) fn growth(matrix: &Matrix<'_>, more_passes: &Action) -> Option<Answer
 
 /// The cells of a group at each depth, smallest block first.
 fn by_depth<'b, 'a>(group: &[&'b MeasuredCell<'a>]) -> Vec<Vec<&'b MeasuredCell<'a>>> {
-    let mut sorted = group.to_vec();
-    sorted.sort_by_key(|measured| (measured.cell.form.depth, measured.cell.form.block));
-    let lines = sorted.chunk_by(|a, b| a.cell.form.depth == b.cell.form.depth);
-    lines.map(<[_]>::to_vec).collect()
+    depths(group).into_iter().map(|depth| of_depth(group, depth)).collect()
 }
 
 /// The blocks of a line that are, or may be, slower than a smaller one. The claim that one is takes all `comparisons`

@@ -11,12 +11,11 @@ use likenew_procedure_support::estimate::{Estimate, Passes, distinct};
 use likenew_procedure_support::pattern::Pattern;
 use likenew_procedure_support::precision_goal;
 use likenew_procedure_support::rows::Columns as _;
-use likenew_procedure_support::series::speed;
+use likenew_procedure_support::series::{estimated_line, speed};
 use likenew_stats::interval::{Goal, Precision, ratio_interval};
 use likenew_stats::summary::mean;
 
-use super::sweep_options::SweepOptions;
-use super::{Cell, CellPasses, Form, wording};
+use super::{Cell, CellPasses, Form, SweepOptions, wording};
 
 /// The cells that have at least one pass that measured something.
 pub(super) struct Matrix<'a> {
@@ -294,21 +293,21 @@ pub(super) fn pictures(matrix: &Matrix<'_>) -> Vec<(String, Series)> {
     pictures
 }
 
-fn blocks(group: &Group<'_, '_>) -> Vec<u32> {
+fn blocks(group: &[&MeasuredCell<'_>]) -> Vec<u32> {
     sorted(group, |form| form.block)
 }
 
-fn depths(group: &Group<'_, '_>) -> Vec<u32> {
+pub(super) fn depths(group: &[&MeasuredCell<'_>]) -> Vec<u32> {
     sorted(group, |form| form.depth)
 }
 
 /// The values without repeats, smallest first.
-fn sorted(group: &Group<'_, '_>, value: fn(Form) -> u32) -> Vec<u32> {
+fn sorted(group: &[&MeasuredCell<'_>], value: fn(Form) -> u32) -> Vec<u32> {
     group.iter().map(|measured| value(measured.cell.form)).collect::<BTreeSet<u32>>().into_iter().collect()
 }
 
 /// The cells of one depth, smallest block first.
-fn of_depth<'b, 'a>(group: &Group<'b, 'a>, depth: u32) -> Group<'b, 'a> {
+pub(super) fn of_depth<'b, 'a>(group: &[&'b MeasuredCell<'a>], depth: u32) -> Group<'b, 'a> {
     let mut line: Group<'b, 'a> =
         group.iter().filter(|measured| measured.cell.form.depth == depth).copied().collect();
     line.sort_by_key(|measured| measured.cell.form.block);
@@ -318,13 +317,9 @@ fn of_depth<'b, 'a>(group: &Group<'b, 'a>, depth: u32) -> Group<'b, 'a> {
 fn speed_over_block(group: &Group<'_, '_>, what: &str) -> Option<Series> {
     let block = |measured: &MeasuredCell<'_>| f64::from(measured.cell.form.block);
     let line = |depth: u32| {
-        let cells = of_depth(group, depth);
-        let points = cells.iter().map(|measured| [block(measured), measured.speed()]).collect();
-        let ends = |measured: &&MeasuredCell<'_>| {
-            let rate = measured.rate.not_negative();
-            Some([block(measured), rate.low()?, rate.high()?])
-        };
-        Line::new(wording::depth_legend(depth), points).band(cells.iter().filter_map(ends).collect())
+        let cells = of_depth(group, depth).into_iter();
+        let speeds = cells.map(|measured| (block(measured), measured.rate.not_negative()));
+        estimated_line(wording::depth_legend(depth), speeds)
     };
     over_block(group, wording::speed_title(what), speed(), line)
 }

@@ -1,17 +1,19 @@
 //! The sentences of sweep.
 
-use likenew_core::findings::{Action, Answer, OverviewTable};
-use likenew_core::io::{DataClass, Op};
+use likenew_core::findings::{Answer, OverviewTable};
+use likenew_core::io::DataClass;
 use likenew_core::procedure::Descriptor;
 use likenew_core::quantity::{
     Factor, Iops, Rate, Share, Size, SpeedChange, change_range, count, range, with_change_range, with_range,
 };
 use likenew_core::units::{Number, digits};
 use likenew_core::workload::Mix;
+use likenew_procedure_support::answers;
 use likenew_procedure_support::estimate::{Estimate, Verdict};
 use likenew_procedure_support::pattern::Pattern;
-use likenew_procedure_support::rerun::Rerun;
-use likenew_procedure_support::wording::{capitalize, cell, list, number_of, use_nearest_multiple};
+use likenew_procedure_support::wording::{
+    capitalize, cell, list, number_of, operation, operation_id, operations, use_nearest_multiple,
+};
 use likenew_stats::interval::Interval;
 
 use super::{Cell, DIFFERENCE, Form};
@@ -24,36 +26,15 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     manual: include_str!("../sweep.md"),
 };
 
-/// `read`, `write`, `70% read`.
-fn operation(op: Mix) -> String {
-    match op {
-        Mix::Only(op) => op.name().into(),
-        Mix::Reads(percent) => format!("{percent}% read"),
-    }
-}
-
-/// `reads`, `writes`, `mixes of 70% reads`.
-fn operations(op: Mix) -> String {
-    match op {
-        Mix::Only(Op::Flush) => "flushes".into(),
-        Mix::Only(op) => format!("{}s", op.name()),
-        Mix::Reads(percent) => format!("mixes of {percent}% reads"),
-    }
-}
-
-/// `read`, `write`, `mix_70`: the end of an id.
-fn operation_id(op: Mix) -> String {
-    match op {
-        Mix::Only(op) => op.name().into(),
-        Mix::Reads(percent) => format!("mix_{percent}"),
-    }
-}
-
 likenew_core::sentences! {
     /// `4 KiB random reads`.
     fn ios(form: Form, op: Mix) = "{} {} {}", block(form), form.pattern, operations(op);
     /// `4 KiB random, QD32`.
     fn place(form: Form) = "{} {}, QD{}", block(form), form.pattern, form.depth;
+    pub(super) fn summary(peaks: &[Peak]) =
+        "{}.", capitalize(&peaks.iter().map(peak_summary).collect::<Vec<_>>().join("; "));
+    fn queue_depths(depths: &[u32]) =
+        "{}", list(&depths.iter().map(|depth| format!("QD{depth}")).collect::<Vec<_>>());
     pub(super) fn nothing_fits(reasons: &[String]) =
         "none of these block sizes and queue depths can be measured here: {}", reasons.join("; ");
     pub(super) fn classes_of_read_only_data() =
@@ -84,8 +65,9 @@ likenew_core::sentences! {
         "{} was fastest at QD{}; the peak is at {}, QD{}.",
         block(first), first.depth, block(peak), peak.depth;
     pub(super) fn and_more(more: usize) = "And {more} more.";
-    fn depth_question(op: Mix) = "Queue depth for {}", operations(op);
-    fn depth_id(op: Mix) = "queue_depth_{}", operation_id(op);
+    fn two_depths(shallow: DepthSpeed, deep: DepthSpeed) =
+        "{} at QD{}, {} at QD{}", Iops(shallow.iops), shallow.depth, digits(deep.iops), deep.depth;
+    pub(super) fn name_of_mean(cell: Cell) = "{}", capitalize(&cell_name(cell));
     pub(super) fn deeper_brings_little() = "Deeper queues bring less than {}.", Share(DIFFERENCE);
     pub(super) fn queue_was_mostly_full(few: usize, mostly: Share) =
         "In {few} of them the queue empties for more than {} of the pass; use a longer --time and more \
@@ -123,16 +105,6 @@ pub(super) fn data_name(data: DataClass) -> String {
     }
 }
 
-/// The action that decides what the passes leave open.
-pub(super) fn more_passes(again: &Rerun) -> Action {
-    again.action("more_passes", "Narrow the intervals with more passes")
-}
-
-fn queue_depths(depths: &[u32]) -> String {
-    let names: Vec<String> = depths.iter().map(|depth| format!("QD{depth}")).collect();
-    list(&names)
-}
-
 /// Where an operation is fastest, and where it has the most IOPS.
 #[derive(Clone, Copy)]
 pub(super) struct Peak {
@@ -145,16 +117,84 @@ pub(super) struct Peak {
     pub(super) busiest: Form,
 }
 
-pub(super) fn peak(peak: &Peak) -> Answer {
-    let Peak { op, rate, fastest, iops, busiest, .. } = *peak;
-    let answer = format!("{rate} ({}); {iops} ({})", place(fastest), place(busiest));
-    Answer::info(format!("peak_{}", operation_id(op)), format!("Peak {} speed", operation(op)), answer)
+answers! {
+    (format!("peak_{}", operation_id(peak.op)), format!("Peak {} speed", operation(peak.op))) => {
+        pub(super) fn peak(peak: &Peak) =
+            info("{} ({}); {} ({})", peak.rate, place(peak.fastest), peak.iops, place(peak.busiest));
+    }
+    ("enough_block", block_question(first.pattern, op)) => {
+        /// The smallest block that comes close to the peak.
+        pub(super) fn enough_block(first: Form, op: Mix, enough: Share, rate: Rate, peak: Rate) =
+            info("{} reaches {enough} of the peak ({rate} of {peak})", block(first));
+    }
+    ("block_growth", "Larger blocks") => {
+        pub(super) fn larger_blocks_never_slower(comparisons: usize) =
+            good("never slower than smaller ones")
+            .with_evidence(format!(
+                "No block is {} or more slower than a smaller one, in {} at equal depth.",
+                Share(DIFFERENCE), count(comparisons as u64, "comparison")));
+        pub(super) fn larger_blocks_are_slower(dips: usize, worst: &Dip) =
+            info("slower than smaller ones in {}; worst: {} at {} of the speed of {}",
+                 count(dips as u64, "case"), cell_name(worst.at), Share(worst.ratio.value), block(worst.smaller));
+        pub(super) fn larger_blocks_are_open(open: usize, comparisons: usize) =
+            unknown("none is clearly slower than a smaller one, but {open} of {} are too uncertain to call",
+                    count(comparisons as u64, "comparison"));
+    }
+    (format!("queue_depth_{}", operation_id(op)), format!("Queue depth for {}", operations(op))) => {
+        /// The charts beside it show MB/s.
+        pub(super) fn depth_helps(form: Form, op: Mix, shallow: DepthSpeed, enough: DepthSpeed) =
+            info("{} gain up to QD{}: {} → {}, {} → {} ({})",
+                 ios(form, op), enough.depth,
+                 Iops(shallow.iops).to_string().trim_end_matches(" IOPS"), Iops(enough.iops),
+                 number_of(shallow.rate(form)), enough.rate(form),
+                 Factor(enough.ratio.unwrap_or(enough.iops / shallow.iops)));
+        pub(super) fn depth_does_not_help(form: Form, op: Mix, shallow: DepthSpeed, deep: DepthSpeed) =
+            info("{} gain nothing from a deeper queue: {}", ios(form, op), two_depths(shallow, deep));
+        pub(super) fn depth_is_open(form: Form, op: Mix, shallow: DepthSpeed, deep: DepthSpeed) =
+            unknown("{}: {}; the passes vary too much to call this a gain or none",
+                    ios(form, op), two_depths(shallow, deep));
+        /// A single pass does not show how much IOPS vary.
+        pub(super) fn depth_in_one_pass(form: Form, op: Mix, shallow: DepthSpeed, deep: DepthSpeed) =
+            unknown("{}: {} ({}) in a single pass",
+                    ios(form, op), two_depths(shallow, deep), Factor(deep.iops / shallow.iops));
+    }
+    ("queue_fullness", "Queue") => {
+        pub(super) fn queue_was_full(cells: usize) =
+            good("as deep as asked for in every combination")
+            .with_evidence(format!(
+                "IOPS × mean latency (Little's law) is within {} of the queue depth in all {}, apart from the end of each pass, \
+                 where the queue runs empty.",
+                Share(DIFFERENCE), count(cells as u64, "combination")));
+        pub(super) fn queue_ran_empty(empty: usize, cells: usize) =
+            unknown("not as deep as asked for in {empty} of {}, which measure this computer rather than the drive",
+                    count(cells as u64, "combination"));
+    }
+    ("drift", "Drift") => {
+        pub(super) fn drive_stayed_the_same() =
+            good("speeds stayed within {} from the first round to the last", Share(DIFFERENCE));
+        pub(super) fn drive_changed(worst: &Drift) =
+            info("{} were {} in the last round than in the first", operations(worst.op), worst.change())
+            .caveat("The sweep changed the drive while measuring it, which widens the intervals. \
+                     `likenew endure` and `likenew fill` show the change along the bytes written.");
+        pub(super) fn drift_is_open(worst: &Drift) =
+            unknown("unclear; first to last round, {} {}", operations(worst.op), worst.range());
+    }
+    ("precision", "Precision") => {
+        pub(super) fn run_ended_early(open: usize, cells: usize) =
+            unknown("the run ended before {open} of {} had enough passes", count(cells as u64, "combination"));
+    }
+    ("coverage", "Coverage") => {
+        pub(super) fn some_cells_left_out(measured: usize) =
+            info("{} measured; the others do not fit this target", count(measured as u64, "combination"));
+        pub(super) fn some_cells_unfinished(done: usize, wanted: usize) =
+            unknown("{done} of {} have all their passes", count(wanted as u64, "combination"));
+    }
 }
 
-pub(super) fn summary(peaks: &[Peak]) -> String {
-    let peaks: Vec<String> = peaks.iter().map(peak_summary).collect();
-    format!("{}.", capitalize(&peaks.join("; ")))
-}
+// What the actions are good for
+
+pub(super) const MORE_PASSES: &str = "Narrow the intervals with more passes";
+pub(super) const LONGER_PASSES: &str = "Measure longer passes, which vary less";
 
 /// `peak read 280 MB/s (1 MiB random, QD32) and 50,000 IOPS (4 KiB, QD32)`: each number with where it was reached.
 fn peak_summary(peak: &Peak) -> String {
@@ -179,12 +219,6 @@ fn peak_rate(peak: &Peak) -> String {
 
 pub(super) const MEASURED_ONCE: &str =
     "Each combination was measured once, so how much results vary is unknown.";
-
-/// The smallest block that comes close to the peak.
-pub(super) fn enough_block(first: Form, op: Mix, enough: Share, rate: Rate, peak: Rate) -> Answer {
-    let answer = format!("{} reaches {enough} of the peak ({rate} of {peak})", block(first));
-    Answer::info("enough_block", block_question(first.pattern, op), answer)
-}
 
 pub(super) fn enough_block_is_open(
     first: Form,
@@ -214,33 +248,6 @@ pub(super) struct Dip {
     pub(super) is_sure: bool,
 }
 
-pub(super) fn larger_blocks_never_slower(comparisons: usize) -> Answer {
-    let difference = Share(DIFFERENCE);
-    Answer::good("block_growth", "Larger blocks", "never slower than smaller ones").with_evidence(format!(
-        "No block is {difference} or more slower than a smaller one, in {} at equal depth.",
-        count(comparisons as u64, "comparison")
-    ))
-}
-
-pub(super) fn larger_blocks_are_slower(dips: usize, worst: &Dip) -> Answer {
-    let answer = format!(
-        "slower than smaller ones in {}; worst: {} at {} of the speed of {}",
-        count(dips as u64, "case"),
-        cell_name(worst.at),
-        Share(worst.ratio.value),
-        block(worst.smaller)
-    );
-    Answer::info("block_growth", "Larger blocks", answer)
-}
-
-pub(super) fn larger_blocks_are_open(open: usize, comparisons: usize) -> Answer {
-    let answer = format!(
-        "none is clearly slower than a smaller one, but {open} of {} are too uncertain to call",
-        count(comparisons as u64, "comparison")
-    );
-    Answer::unknown("block_growth", "Larger blocks", answer)
-}
-
 pub(super) fn dip(dip: &Dip) -> String {
     let Dip { at, rate, smaller, smaller_rate, ratio, .. } = *dip;
     let ratio = match ratio.not_negative().interval {
@@ -261,92 +268,25 @@ pub(super) struct DepthSpeed {
     pub(super) ratio: Option<f64>,
 }
 
-pub(super) fn depth_helps(form: Form, op: Mix, shallow: DepthSpeed, enough: DepthSpeed) -> Answer {
-    let (from, to) = (Iops(shallow.iops), Iops(enough.iops));
-    // The charts beside it show MB/s.
-    let [slow, fast] = [shallow, enough].map(|speed| Rate(speed.iops * form.block as f64));
-    let factor = Factor(enough.ratio.unwrap_or(enough.iops / shallow.iops));
-    let depth = enough.depth;
-    let answer = format!(
-        "{} gain up to QD{depth}: {} → {to}, {} → {fast} ({factor})",
-        ios(form, op),
-        from.to_string().trim_end_matches(" IOPS"),
-        number_of(slow)
-    );
-    Answer::info(depth_id(op), depth_question(op), answer)
-}
-
-pub(super) fn depth_does_not_help(form: Form, op: Mix, shallow: DepthSpeed, deep: DepthSpeed) -> Answer {
-    let answer = format!(
-        "{} gain nothing from a deeper queue: {} at QD{}, {} at QD{}",
-        ios(form, op),
-        Iops(shallow.iops),
-        shallow.depth,
-        digits(deep.iops),
-        deep.depth
-    );
-    Answer::info(depth_id(op), depth_question(op), answer)
-}
-
-pub(super) fn depth_is_open(form: Form, op: Mix, shallow: DepthSpeed, deep: DepthSpeed) -> Answer {
-    let answer = format!(
-        "{}: {} at QD{}, {} at QD{}; the passes vary too much to call this a gain or none",
-        ios(form, op),
-        Iops(shallow.iops),
-        shallow.depth,
-        digits(deep.iops),
-        deep.depth
-    );
-    Answer::unknown(depth_id(op), depth_question(op), answer)
-}
-
-/// A single pass does not show how much IOPS vary.
-pub(super) fn depth_in_one_pass(form: Form, op: Mix, shallow: DepthSpeed, deep: DepthSpeed) -> Answer {
-    let answer = format!(
-        "{}: {} at QD{}, {} at QD{} ({}) in a single pass",
-        ios(form, op),
-        Iops(shallow.iops),
-        shallow.depth,
-        digits(deep.iops),
-        deep.depth,
-        Factor(deep.iops / shallow.iops)
-    );
-    Answer::unknown(depth_id(op), depth_question(op), answer)
+impl DepthSpeed {
+    fn rate(self, form: Form) -> Rate {
+        Rate(self.iops * f64::from(form.block))
+    }
 }
 
 /// IOPS at each of these depths.
 pub(super) fn iops_by_depth(speeds: &[DepthSpeed]) -> String {
-    let speeds: Vec<String> = speeds
-        .iter()
-        .map(|speed| match speed.ratio {
-            Some(ratio) => format!("{} at QD{} ({})", Iops(speed.iops), speed.depth, Factor(ratio)),
-            None => format!("{} at QD{}", Iops(speed.iops), speed.depth),
-        })
-        .collect();
-    format!("{}.", speeds.join(", "))
+    let text = |DepthSpeed { depth, iops, ratio }: &DepthSpeed| match ratio {
+        Some(ratio) => format!("{} at QD{depth} ({})", Iops(*iops), Factor(*ratio)),
+        None => format!("{} at QD{depth}", Iops(*iops)),
+    };
+    format!("{}.", speeds.iter().map(text).collect::<Vec<_>>().join(", "))
 }
 
 pub(super) const DEEPEST_DEPTH: &str =
     "It is the deepest queue that was measured; deeper ones may be faster.";
 pub(super) const SERVES_ONE_AT_A_TIME: &str =
     "The drive serves one I/O at a time, or a single I/O already keeps it busy.";
-
-pub(super) fn queue_was_full(cells: usize) -> Answer {
-    Answer::good("queue_fullness", "Queue", "as deep as asked for in every combination").with_evidence(format!(
-        "IOPS × mean latency (Little's law) is within {} of the queue depth in all {}, apart from the end of each pass, \
-         where the queue runs empty.",
-        Share(DIFFERENCE),
-        count(cells as u64, "combination")
-    ))
-}
-
-pub(super) fn queue_ran_empty(empty: usize, cells: usize) -> Answer {
-    let answer = format!(
-        "not as deep as asked for in {empty} of {}, which measure this computer rather than the drive",
-        count(cells as u64, "combination")
-    );
-    Answer::unknown("queue_fullness", "Queue", answer)
-}
 
 /// The kind of a ratio.
 #[derive(Clone, Copy, PartialEq)]
@@ -462,71 +402,20 @@ impl Drift {
     }
 }
 
-pub(super) fn drive_stayed_the_same() -> Answer {
-    let answer = format!("speeds stayed within {} from the first round to the last", Share(DIFFERENCE));
-    Answer::good("drift", "Drift", answer)
-}
-
-pub(super) fn drive_changed(worst: &Drift) -> Answer {
-    let answer =
-        format!("{} were {} in the last round than in the first", operations(worst.op), worst.change());
-    Answer::info("drift", "Drift", answer).caveat(
-        "The sweep changed the drive while measuring it, which widens the intervals. \
-         `likenew endure` and `likenew fill` show the change along the bytes written.",
-    )
-}
-
-pub(super) fn drift_is_open(worst: &Drift) -> Answer {
-    let answer = format!("unclear; first to last round, {} {}", operations(worst.op), worst.range());
-    Answer::unknown("drift", "Drift", answer)
-}
-
-pub(super) fn name_of_mean(cell: Cell) -> String {
-    capitalize(&cell_name(cell))
-}
-
-pub(super) fn longer_passes(again: &Rerun) -> Action {
-    again.action("longer_passes", "Measure longer passes, which vary less")
-}
-
-pub(super) fn run_ended_early(open: usize, cells: usize) -> Answer {
-    let answer =
-        format!("the run ended before {open} of {} had enough passes", count(cells as u64, "combination"));
-    Answer::unknown("precision", "Precision", answer)
-}
-
-pub(super) fn some_cells_left_out(measured: usize) -> Answer {
-    let answer =
-        format!("{} measured; the others do not fit this target", count(measured as u64, "combination"));
-    Answer::info("coverage", "Coverage", answer)
-}
-
-pub(super) fn some_cells_unfinished(done: usize, wanted: usize) -> Answer {
-    let answer = format!("{done} of {} have all their passes", count(wanted as u64, "combination"));
-    Answer::unknown("coverage", "Coverage", answer)
-}
-
-/// A row of the overview: one pattern of one operation.
-pub(super) struct TableRow {
-    pub(super) peak: Peak,
-    pub(super) pattern: Pattern,
-    /// The smallest and the largest that it may be.
-    pub(super) enough_block: Option<(Size, Size)>,
-}
-
 /// `16 KiB`, `4–64 KiB?`.
 fn enough_cell((low, high): (Size, Size)) -> String {
-    let mark = if low == high { "" } else { "?" };
-    format!("{}{mark}", range(low, high))
+    format!("{}{}", range(low, high), if low == high { "" } else { "?" })
 }
 
-pub(super) fn table(rows: impl Iterator<Item = TableRow>) -> OverviewTable {
+/// A row for each pattern of each operation: its peaks, and the smallest and the largest block that may be the smallest
+/// at 90% of the peak rate.
+pub(super) fn table(rows: impl Iterator<Item = (Peak, Option<(Size, Size)>)>) -> OverviewTable {
     let headings = ["test", "peak speed", "at", "peak IOPS", "at", "90% of peak from"];
     let mut table = OverviewTable::new(headings);
-    for TableRow { peak, pattern, enough_block } in rows {
+    for (peak, enough_block) in rows {
         let at = |form: Form| format!("{} QD{}", block(form), form.depth);
         table.push([
-            format!("{pattern} {}", operation(peak.op)),
+            format!("{} {}", peak.fastest.pattern, operation(peak.op)),
             peak.rate.to_string(),
             at(peak.fastest),
             digits(peak.iops.0),
@@ -547,6 +436,7 @@ pub(super) const HEAT_ROWS: &str = "queue depth";
 
 #[cfg(test)]
 mod tests {
+    use likenew_core::io::Op;
     use likenew_procedure_support::wording::answer_as_summary;
 
     use super::*;
