@@ -3,7 +3,6 @@
 
 mod burst;
 mod curve_fit;
-mod form;
 mod model_options;
 mod pictures;
 mod point;
@@ -19,8 +18,7 @@ use likenew_core::target::Clock;
 use likenew_core::units::{Nanos, exact_duration, exact_size};
 
 use burst::Burst;
-use curve_fit::{CurveFit, Specification};
-use form::Form;
+use curve_fit::{CurveFit, EXPLAINS, Form, NOISE, Specification};
 use likenew_procedure_support::failures::failure_answers;
 use likenew_procedure_support::options::options;
 use likenew_procedure_support::rerun::Rerun;
@@ -29,7 +27,7 @@ use likenew_stats::stalls::{Rule, Wait, stalls};
 use likenew_stats::summary::{maximum, median, quantile};
 pub use model_options::{ModelOptions, SPAN_OF_FOLDER, SPAN_STEP};
 use point::{Curve, VisitName, bytes_moved};
-use wording::{OverviewLine, Stalls};
+use wording::{Prediction, Stalls};
 use workload_plan::{MeasuredRegion, WorkloadPlan};
 use zones::Zones;
 
@@ -91,14 +89,14 @@ impl Procedure for Model {
         }
         let Ok(region) = MeasuredRegion::measure(&self.options, steps)? else {
             let failures = failure_answers(&evidence.segments);
-            let summary = with_problem(&failures, wording::summary(None, None, true));
+            let summary = with_problem(&failures, wording::summary(std::iter::empty(), true));
             return Ok(Findings { summary, answers: failures, ..Findings::default() });
         };
         let workload_plan = WorkloadPlan::new(&self.options, evidence, &region);
         // Past visits are read back by their names. Only the next one is chosen, which takes long.
         steps.skip_done();
         if steps.is_planning() {
-            let burst = || burst::next(&self.options, evidence, region.region.end).filter(|_| writes);
+            let burst = || burst::next(&self.options, evidence, region.bytes).filter(|_| writes);
             if let Some(workload) = workload_plan.next().or_else(burst) {
                 let _ended = steps.run_seeded(|| workload);
             }
@@ -155,13 +153,13 @@ impl Model {
             (limits, Some(bytes), Some(time))
         };
         let again = ModelOptions { bytes, time, ..self.options.clone() };
-        self.rerun(["more_points", wording::more_points()], &limits, again, evidence)
+        self.rerun(wording::MORE_POINTS, &limits, again, evidence)
     }
 
     /// The same model at a quieter moment; a simulated drive has none.
     fn repeat(&self, evidence: &Evidence) -> Option<Action> {
         let changes = evidence.geometry.clock == Clock::Wall;
-        changes.then(|| self.rerun(["repeat", wording::repeat()], "", self.options.clone(), evidence))
+        changes.then(|| self.rerun(wording::REPEAT, "", self.options.clone(), evidence))
     }
 
     /// An action of this name and reason, with the command that repeats this model with other options. It has
@@ -203,9 +201,15 @@ impl<'a> Results<'a> {
         let curves = workload_plan.curves().into_iter();
         let curve_fits: Vec<CurveFit> = curves.map(|curve| curve_fit(workload_plan, &zones, curve)).collect();
         let by_length = curve_fits.iter().filter(|curve_fit| !matches!(curve_fit.curve, Curve::Depth(_)));
-        let mut specifications: Vec<Specification> =
-            by_length.filter_map(|curve_fit| Specification::from_curve_fit(curve_fit, options)).collect();
-        bound_clusters(&mut specifications);
+        let specifications = by_length.filter_map(|curve_fit| {
+            Specification::from_curve_fit(curve_fit, options.advertised_rate(curve_fit.curve.op()))
+        });
+        let mut specifications: Vec<Specification> = specifications.collect();
+        // A cluster is bounded by the rate at which it is read.
+        let read = specifications.iter().find(|known| known.curve == Curve::Random(Op::Read));
+        if let Some(Specification { throughput, .. }) = read.copied() {
+            specifications.iter_mut().for_each(|specification| specification.bound_cluster(throughput));
+        }
         Self { zones, curve_fits, specifications, bursts: burst::bursts(evidence) }
     }
 
@@ -216,17 +220,16 @@ impl<'a> Results<'a> {
     fn answers(&self, region: &MeasuredRegion) -> Vec<Answer> {
         let random = [Op::Read, Op::Write].into_iter().filter_map(|op| self.of_random(op));
         let mut answers: Vec<Answer> =
-            random.map(|specification| with_region(specification.answer(), region)).collect();
-        answers.extend(self.specifications.iter().filter_map(Specification::cluster_answer));
+            random.map(|specification| with_region(wording::specification(specification), region)).collect();
+        answers.extend(self.specifications.iter().filter_map(wording::write_cluster));
         answers.extend(self.zones.iter().filter_map(Zones::answer));
         answers.extend(burst::answer(&self.bursts, gain_by_depth(&self.curve_fits, Op::Write)));
-        answers.extend(self.curve_fits.iter().filter_map(CurveFit::answer));
+        answers.extend(self.curve_fits.iter().filter_map(curve_answer));
         answers
     }
 
     fn summary(&self, is_steady: bool) -> String {
-        let times = |op| self.of_random(op).map(Specification::times);
-        wording::summary(times(Op::Read).as_ref(), times(Op::Write).as_ref(), is_steady)
+        wording::summary([Op::Read, Op::Write].into_iter().filter_map(|op| self.of_random(op)), is_steady)
     }
 
     fn overview(&self, failures: &[Answer], findings: &Findings) -> Overview {
@@ -234,22 +237,22 @@ impl<'a> Results<'a> {
             let fit = self.curve_fits.iter().find(|curve_fit| curve_fit.curve == curve)?;
             Some(fit.selected_fit()?.1.typical())
         };
-        let lines: Vec<OverviewLine> = self
-            .specifications
-            .iter()
-            .map(|specification| specification.overview_line(error(specification.curve)))
-            .collect();
+        let lines = self.specifications.iter().map(|specification| {
+            (specification, error(specification.curve).filter(|_| specification.model.is_some()))
+        });
         let remarks = failures.iter().map(|answer| answer.id.clone());
         let remarks = remarks.chain(wording::REMARKS.map(str::to_owned)).collect();
         let series = ["read_by_length", "write_by_length"].into_iter();
         let series = series.map(str::to_owned).find(|name| findings.series.contains_key(name));
-        wording::overview(&lines, remarks, series)
+        wording::overview(lines, remarks, series)
     }
 
     fn add_tables(&self, workload_plan: &WorkloadPlan<'_>, findings: &mut Findings) {
         let Self { curve_fits, specifications, bursts, .. } = self;
-        findings.tables.insert("fit".into(), specifications.iter().map(Specification::row).collect());
-        findings.tables.insert("models".into(), curve_fits.iter().flat_map(CurveFit::rows).collect());
+        findings
+            .tables
+            .insert("fit".into(), specifications.iter().map(pictures::specification_row).collect());
+        findings.tables.insert("models".into(), curve_fits.iter().flat_map(pictures::model_rows).collect());
         if !bursts.is_empty() {
             let rows = bursts.iter().enumerate().map(|(pass, burst)| burst.row(pass + 1));
             findings.tables.insert("bursts".into(), rows.collect());
@@ -277,28 +280,46 @@ fn zones(workload_plan: &WorkloadPlan<'_>) -> Vec<Zones> {
     let random = workload_plan.curves().into_iter().filter(|curve| matches!(curve, Curve::Random(_)));
     let zones = random.filter_map(|curve| {
         let plain = Form::Plain.fit(&workload_plan.data_points(curve), workload_plan.grain())?;
-        Zones::from_visits(curve.op(), workload_plan, plain.coefficient(0).0)
+        Zones::from_visits(curve.op(), workload_plan, plain.coefficient(0).value)
     });
     zones.collect()
 }
 
 /// A curve with every visit corrected to the mean rate over the addresses, and its fit.
 fn curve_fit(workload_plan: &WorkloadPlan<'_>, zones: &[Zones], curve: Curve) -> CurveFit {
-    let zones = zones.iter().find(|zones| zones.op == curve.op() && zones.is_zoned());
+    let zones = zones.iter().find(|zones| zones.op == curve.op() && zones.is_zoned);
     let data_points =
         zones.map_or_else(|| workload_plan.data_points(curve), |zones| zones.at_mean(workload_plan, curve));
     CurveFit::new(curve, data_points, workload_plan.grain())
 }
 
-/// Bounds clusters, which takes the rate at which a cluster is read.
-fn bound_clusters(specifications: &mut [Specification]) {
-    let read = specifications.iter().position(|specification| specification.curve == Curve::Random(Op::Read));
-    if let Some(index) = read {
-        let (throughput, read) = (specifications[index].throughput, index);
-        for (_, specification) in specifications.iter_mut().enumerate().filter(|(index, _)| *index != read) {
-            specification.bound_cluster(throughput);
-        }
+/// Whether a curve is explained, by which form, and how much better than by any other.
+fn curve_answer(curve_fit: &CurveFit) -> Option<Answer> {
+    let curve = curve_fit.curve;
+    let points = curve_fit.data_points.len();
+    if points == 0 {
+        return None;
     }
+    let Some((fit, hold_out)) = curve_fit.selected_fit() else {
+        return Some(wording::curve_model(curve, Standing::Unknown, wording::too_few_points(points), None));
+    };
+    let (typical, noise) = (hold_out.typical(), curve_fit.noise()?);
+    let prediction = Prediction {
+        form: fit.form,
+        in_flight: fit.shape,
+        points: hold_out.errors.len(),
+        typical,
+        worst: hold_out.worst(),
+        other: curve_fit.next_best(),
+    };
+    let (standing, text) = if typical <= EXPLAINS {
+        (Standing::Info, wording::explained(&prediction))
+    } else if noise >= NOISE * typical {
+        (Standing::Unknown, wording::lost_in_noise(typical, noise))
+    } else {
+        (Standing::Info, wording::unexplained(typical))
+    };
+    Some(wording::curve_model(curve, standing, text, Some(&prediction)))
 }
 
 /// Throughput at the deepest queue over that at QD1.
@@ -310,8 +331,8 @@ fn gain_by_depth(curve_fits: &[CurveFit], op: Op) -> Option<f64> {
 
 /// Adds to an answer how the measured addresses limit it.
 fn with_region(answer: Answer, region: &MeasuredRegion) -> Answer {
-    if region.is_part {
-        wording::partly_written(answer, region.region.end, region.span)
+    if region.bytes < region.span {
+        wording::partly_written(answer, region.bytes, region.span)
     } else if !region.is_known {
         wording::perhaps_empty(answer)
     } else {

@@ -5,7 +5,6 @@
 //! answers are right and 90% intervals hold the truth; `docs/explanation/method.md` has the error rates on
 //! drives that nothing was fitted to.
 
-mod cleaning;
 mod compression;
 mod disturbance;
 mod experiment;
@@ -33,11 +32,12 @@ use likenew_core::io::DataClass;
 use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step, Steps};
 use likenew_core::workload::Workload;
 
-use experiment::{Context, Experiment, Finding, InferredProperties, Pictures};
+use experiment::{Context, Experiment, Finding, Pictures};
 use likenew_procedure_support::failures::failure_answers;
 use likenew_procedure_support::options::options;
 use likenew_procedure_support::workloads::prepare;
-use property::{Key, Property, Remedy, State};
+use property::{Key, Property, Reason, Remedy};
+use strum::VariantArray as _;
 pub use xray_options::XrayOptions;
 
 /// What the procedure measures and what it costs.
@@ -50,25 +50,25 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
 
 /// All experiments in the order they run: those that read existing data before those that write, and those
 /// that need an empty drive before those that need a full one.
-const EXPERIMENTS: &[&dyn Experiment] = &[
-    &Preparation,
-    &noise::NoiseExperiment,
-    &medium::MediumExperiment,
-    &token_bucket::TokenBucket,
-    &old_data::UntouchedReads,
-    &map_cache::MapCache,
-    &parallelism::Parallelism,
-    &compression::CompressionExperiment,
-    &map_page::MapPageExperiment,
-    &trim::TrimExperiment,
-    &parallelism::SingleDie,
-    &mapping::MappingExperiment,
-    &fill::FillExperiment,
-    &old_data::OldData,
-    &parallelism::DieShare,
-    &write_buffer::WriteBufferExperiment,
-    &cleaning::CleaningExperiment,
-    &overwriting::Overwriting,
+const EXPERIMENTS: &[Experiment] = &[
+    Experiment { name: PREPARATION, keys: &[], run: prepare_folder },
+    Experiment { name: "noise", keys: &[], run: noise::run },
+    Experiment { name: medium::NAME, keys: &[Key::Medium], run: medium::run },
+    Experiment { name: "token-bucket", keys: &[Key::TokenBucketIos], run: token_bucket::run },
+    Experiment { name: old_data::AS_FOUND, keys: &[], run: old_data::read_as_found },
+    Experiment { name: "map-cache", keys: &[Key::MapCacheBytes], run: map_cache::run },
+    Experiment { name: "parallelism", keys: &parallelism::KEYS, run: parallelism::run },
+    Experiment { name: "compression", keys: &[Key::Compression], run: compression::run },
+    Experiment { name: "map-page", keys: &[Key::MapPageBytes], run: map_page::run },
+    Experiment { name: trim::NAME, keys: &[Key::Trim], run: trim::run },
+    Experiment { name: "single-die", keys: &parallelism::KEYS, run: parallelism::read_trimmed },
+    Experiment { name: mapping::NAME, keys: &[Key::Mapping], run: mapping::run },
+    Experiment { name: fill::NAME, keys: &fill::KEYS, run: fill::run },
+    Experiment { name: "old-data", keys: &[Key::OldDataReadRatio], run: old_data::run },
+    Experiment { name: "die-share", keys: &parallelism::KEYS, run: parallelism::count_dies },
+    Experiment { name: "write-buffer", keys: &[Key::WriteBufferBytes], run: write_buffer::run },
+    Experiment { name: "cleaning", keys: &[Key::IdleCollectionNs], run: idle::watch_cleaning },
+    Experiment { name: "overwriting", keys: &overwriting::KEYS, run: overwriting::run },
 ];
 
 /// The procedure `xray`.
@@ -96,27 +96,21 @@ impl Xray {
 
     /// The properties that get an answer: without those that this medium cannot have, those that only add
     /// detail to an unknown or absent one, and those that `only` leaves out.
-    fn answered(
-        &self,
-        inferences: &InferredProperties,
-        keys: &[Key],
-        properties: Vec<Property>,
-    ) -> Vec<Property> {
-        let medium = inferences.word(Key::Medium);
-        let has_parent = |key: Key| key.parent().is_none_or(|parent| inferences.number(parent).is_some());
+    fn answered(&self, context: &Context<'_>, keys: &[Key], properties: Vec<Property>) -> Vec<Property> {
+        let medium = context.word(Key::Medium);
+        let has_parent = |key: Key| key.parent().is_none_or(|parent| context.number(parent).is_some());
         let is_asked = |key: Key| self.options.only.is_empty() || keys.contains(&key);
         let is_answered = |property: &Property| {
-            let is_unknown = property.state == State::Undecided;
             let key = property.key;
-            has_parent(key) && (!is_unknown || key.applies_to(medium) && is_asked(key))
+            has_parent(key) && (property.is_known() || key.applies_to(medium) && is_asked(key))
         };
         properties.into_iter().filter(is_answered).collect()
     }
 
     /// Whether this test runs. On a target in memory, only the tests run that show that it is memory.
-    fn is_wanted(&self, probe: &str, evidence: &Evidence) -> bool {
-        let of_memory = [PREPARATION, medium::NAME].contains(&probe);
-        self.options.is_wanted(probe) && (of_memory || !evidence.identity.is_memory())
+    fn is_wanted(&self, experiment: &Experiment, evidence: &Evidence) -> bool {
+        let of_memory = [PREPARATION, medium::NAME].contains(&experiment.name);
+        self.options.is_wanted(experiment) && (of_memory || !evidence.identity.is_memory())
     }
 
     fn context<'a>(&self, evidence: &'a Evidence, span: u64, is_planning: bool) -> Context<'a> {
@@ -131,24 +125,11 @@ const PREPARATION: &str = "preparation";
 
 /// Writes a folder's temporary files once, and nothing else: existing data on a device or a simulated drive
 /// is read as it is.
-struct Preparation;
-
-impl Experiment for Preparation {
-    fn name(&self) -> &'static str {
-        PREPARATION
+fn prepare_folder<'a>(context: &Context<'a>, steps: &mut experiment::Steps<'a>) -> Result<Finding, Reason> {
+    if context.evidence.identity.kind == TargetKind::Folder {
+        let _ended = steps.run(prepare(context.span, context.span, DataClass::Random));
     }
-
-    fn run<'a>(&self, context: &Context<'a>, steps: &mut experiment::Steps<'a>) -> Finding {
-        if context.evidence.identity.kind == TargetKind::Folder {
-            let _ended = steps.run(prepare(context.span, context.span, DataClass::Random));
-        }
-        Finding::default()
-    }
-}
-
-/// Whether a test only prepares the drive for others.
-fn is_groundwork(probe: &str) -> bool {
-    [PREPARATION, noise::NAME, old_data::UNTOUCHED_READS].contains(&probe)
+    Ok(Finding::default())
 }
 
 impl Procedure for Xray {
@@ -173,10 +154,11 @@ impl Procedure for Xray {
         // Each experiment follows its own workloads, because some continue after others have run.
         steps.skip_done();
         for experiment in EXPERIMENTS {
-            let name = experiment.name();
+            let name = experiment.name;
             let mut own = context.begin(name, self.options.only.iter().any(|only| only == name));
-            let finding = experiment.run(&context, &mut own);
-            if self.is_wanted(name, evidence) {
+            let finding =
+                (experiment.run)(&context, &mut own).unwrap_or_else(|reason| experiment.refused(reason));
+            if self.is_wanted(experiment, evidence) {
                 keys.extend(finding.properties.iter().map(|property| property.key));
                 // A workload that could exceed the budget is skipped, as if it had not been asked for.
                 let has_room = |workload: &Workload| {
@@ -198,7 +180,7 @@ impl Xray {
     fn findings(&self, context: &Context<'_>, keys: &[Key], pictures: Pictures) -> Findings {
         let mut findings = Findings::default();
         findings.series.extend(pictures.into_iter().map(|(name, picture)| (name.into(), picture)));
-        let of_key = |key: Key| match context.inferences.property(key) {
+        let of_key = |key: Key| match context.property(key) {
             // Fill and overwriting measure idle collection on their way. If they never reached it,
             // overwriting says why.
             unknown if key == Key::IdleCollectionNs && !keys.contains(&key) => {
@@ -206,15 +188,14 @@ impl Xray {
             }
             property => property,
         };
-        let properties: Vec<Property> = Key::ALL.into_iter().map(of_key).collect();
+        let properties: Vec<Property> = Key::VARIANTS.iter().copied().map(of_key).collect();
         findings.tables.insert("properties".into(), properties.iter().map(Property::row).collect());
-        let disturbances =
-            disturbance::disturbances(context.inferences.noise(), context.inferences.background_io());
+        let disturbances = disturbance::disturbances(context.shared.noise, context.background_io);
         let (evidence, span) = (context.evidence, context.span);
         let action = |remedy: Remedy| xray_options::action(remedy, &self.options, evidence, span);
         let disturbance =
             (!disturbances.is_empty()).then(|| wording::disturbance(&disturbances, action(Remedy::Quiet)));
-        let shown = self.answered(&context.inferences, keys, properties);
+        let shown = self.answered(context, keys, properties);
         let of_property = |property: &Property| {
             let unknown = property.reason.remedy.filter(|_| !property.is_known());
             wording::answer(property, wording::is_disk(&shown), unknown.and_then(action))

@@ -13,10 +13,10 @@ use likenew_core::workload::{AccessPattern, Mix, Stream, Until, Workload};
 use likenew_procedure_support::estimate::{Estimate, distinct};
 use likenew_procedure_support::rows::Columns as _;
 use likenew_stats::change_points::knees;
-use likenew_stats::interval::Interval;
 
+use super::curve_fit::{between, join};
 use super::model_options::ModelOptions;
-use super::wording::{self, CacheBursts};
+use super::wording::{self, CacheSize};
 
 /// Bytes of one write in a burst.
 const BLOCKS: [u64; 2] = [4 << 10, 64 << 10];
@@ -52,7 +52,7 @@ struct BufferLimit {
 pub(super) fn next(options: &ModelOptions, evidence: &Evidence, end: u64) -> Option<Workload> {
     let runs = (1..=REPEATS)
         .flat_map(|repeat| BLOCKS.map(|block| (block.max(evidence.geometry.block.into()), repeat)));
-    let open = runs.map(|(block, repeat)| (block, name(block, repeat)));
+    let open = runs.map(|(block, repeat)| (block, format!("burst {} #{repeat}", exact_size(block))));
     let missing =
         |(_, name): &(u64, String)| evidence.segments.iter().all(|segment| segment.workload.name != *name);
     let (block, name) = open.into_iter().find(missing)?;
@@ -62,10 +62,6 @@ pub(super) fn next(options: &ModelOptions, evidence: &Evidence, end: u64) -> Opt
     let stream = Stream::closed(Mix::Only(Op::Write), block as u32, place, 1, options.data);
     let until = Until { elapsed: Some(Nanos(2 * options.visit_on(evidence).0)), ..Until::bytes(bytes) };
     Some(Workload { window: Some(block), flush: true, ..Workload::new(name, until, vec![stream]) })
-}
-
-fn name(block: u64, repeat: u32) -> String {
-    format!("burst {} #{repeat}", exact_size(block))
 }
 
 /// The bursts measured.
@@ -98,17 +94,8 @@ fn buffer_limit(segment: &Segment) -> Option<BufferLimit> {
     let knee = knees(&latencies).into_iter().find(|knee| knee.after >= SLOWER * knee.before)?;
     let buffer_share = 1.0 - knee.before / knee.after;
     let writes = |at: usize| at as f64 * each as f64 * buffer_share;
-    Some(BufferLimit {
-        writes: Estimate {
-            value: writes(knee.at),
-            interval: Some(Interval {
-                low: writes(knee.at_low.saturating_sub(1)),
-                high: writes(knee.at_high + 1),
-            }),
-        },
-        before_ns: knee.before,
-        after_ns: knee.after,
-    })
+    let writes = between(writes(knee.at), writes(knee.at_low.saturating_sub(1)), writes(knee.at_high + 1));
+    Some(BufferLimit { writes, before_ns: knee.before, after_ns: knee.after })
 }
 
 impl Burst<'_> {
@@ -130,62 +117,32 @@ impl Burst<'_> {
     }
 }
 
-/// What all bursts of one block size agree on.
-struct BurstConsensus {
-    block: u64,
-    /// Writes that memory takes, with the ends of all intervals.
-    writes: Interval,
-    mean: f64,
-    faster: f64,
-}
-
-impl BurstConsensus {
-    /// `None` if one of the bursts never slowed down.
-    fn from_bursts(bursts: &[Burst<'_>], block: u64) -> Option<Self> {
-        let of_block = bursts.iter().filter(|burst| burst.block == block);
-        let full: Vec<BufferLimit> = of_block.map(|burst| burst.full).collect::<Option<_>>()?;
-        let high = full.iter().filter_map(|full| full.writes.high()).reduce(f64::max)?;
-        Some(Self {
-            block,
-            writes: Interval {
-                low: full.iter().filter_map(|full| full.writes.low()).reduce(f64::min)?,
-                high,
-            },
-            mean: full.iter().map(|full| full.writes.value).sum::<f64>() / full.len() as f64,
-            faster: full.iter().map(|full| full.after_ns / full.before_ns).reduce(f64::min)?,
-        })
-    }
-
-    fn bytes(&self) -> f64 {
-        self.mean * self.block as f64
-    }
+/// What all bursts of one block size agree on; `None` if one of them never slowed down.
+fn cache_size(bursts: &[Burst<'_>], block: u64) -> Option<CacheSize> {
+    let of_block = bursts.iter().filter(|burst| burst.block == block);
+    let full: Vec<BufferLimit> = of_block.map(|burst| burst.full).collect::<Option<_>>()?;
+    let interval = full.iter().filter_map(|full| full.writes.interval).reduce(join)?;
+    let value = full.iter().map(|full| full.writes.value).sum::<f64>() / full.len() as f64;
+    let faster = full.iter().map(|full| full.after_ns / full.before_ns).reduce(f64::min)?;
+    let writes = Estimate { value, interval: Some(interval) };
+    Some(CacheSize { block, writes, faster: Factor(faster) })
 }
 
 /// How many writes the drive's cache takes, or that none was seen. A cache of n writes at QD1 looks like no
 /// cache at QD n, so the answer also gives the gain by depth.
 pub(super) fn answer(bursts: &[Burst<'_>], gain_by_depth: Option<f64>) -> Option<Answer> {
     let most = bursts.iter().map(|burst| burst.segment.bytes(Op::Write)).max()?;
-    let agreed: Vec<BurstConsensus> = distinct(bursts.iter().map(|burst| burst.block))
-        .into_iter()
-        .filter_map(|block| BurstConsensus::from_bursts(bursts, block))
-        .collect();
+    let blocks = distinct(bursts.iter().map(|burst| burst.block)).into_iter();
+    let agreed: Vec<CacheSize> = blocks.filter_map(|block| cache_size(bursts, block)).collect();
     let Some(long) = agreed.last() else { return Some(wording::no_slowdown(most)) };
     let as_many = match &agreed[..] {
-        [short, long] => {
-            let is_same = short.writes.low <= long.writes.high && long.writes.low <= short.writes.high;
-            is_same.then_some(short.block)
-        }
+        [short, long] => overlap(short.writes, long.writes).then_some(short.block),
         _ => None,
     };
-    let block = long.block as f64;
-    Some(wording::write_burst(&CacheBursts {
-        bytes: long.bytes(),
-        bytes_low: long.writes.low * block,
-        bytes_high: long.writes.high * block,
-        writes: long.mean,
-        block: long.block,
-        faster: Factor(long.faster),
-        as_many,
-        depth_gain: gain_by_depth.map(Factor),
-    }))
+    Some(wording::write_burst(long, as_many, gain_by_depth.map(Factor)))
+}
+
+/// Whether both intervals hold some number of writes.
+fn overlap(one: Estimate, other: Estimate) -> bool {
+    one.low() <= other.high() && other.low() <= one.high()
 }

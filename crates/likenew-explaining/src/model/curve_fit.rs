@@ -2,18 +2,273 @@
 //! predicts them as well as any. From that follows the specification: throughput, access time, penalty and
 //! cluster, beside the rated speeds.
 
-use likenew_core::findings::{Answer, Row};
-use likenew_core::row;
+use likenew_core::io::Op;
 use likenew_procedure_support::estimate::Estimate;
-use likenew_procedure_support::rows::Columns as _;
 use likenew_stats::hold_out::{HoldOut, hold_out, simplest_equivalent};
-use likenew_stats::interval::Interval;
+use likenew_stats::interval::{CONFIDENCE_95, Interval};
+use likenew_stats::least_squares::{PositiveSum, broken_line, positive_sum, profile};
 use likenew_stats::summary::median;
 
-use super::form::{DataPoint, Form, FormFit, Grain};
-use super::model_options::ModelOptions;
-use super::point::{Curve, Point};
-use super::wording::{self, OverviewLine, Prediction, Times};
+use super::point::{Curve, MeasuredPoint, Point, PointPattern};
+
+/// One form, simplest first. Times are of one request; for a curve by depth, the time between two
+/// completions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// Access + length/throughput.
+    Plain,
+    /// Access, then one rate up to some length and another above it.
+    Knee,
+    /// Access + length/throughput + a penalty for each partly written cluster.
+    Clusters,
+    /// As long at every depth: the drive serves one request after the other.
+    Alone,
+    /// Each request takes as long as at QD1 until the drive serves its maximum at once: min(depth·X₁, X_max).
+    Bounds,
+    /// Requests fall on equal servers by chance and queue there: X_max·depth/(depth + servers − 1), up to the
+    /// drive's own queue depth.
+    Queue,
+    /// The nearest waiting request is served next: the shortest of n uniform waits is 2/(n + 1) of their
+    /// mean, up to the drive's own queue depth.
+    Nearest,
+}
+
+/// One data point of a fit.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct DataPoint {
+    pub(super) point: Point,
+    pub(super) ns: f64,
+    pub(super) deviation: f64,
+}
+
+impl From<&MeasuredPoint> for DataPoint {
+    fn from(measured: &MeasuredPoint) -> Self {
+        Self { point: measured.point, ns: measured.ns(), deviation: measured.deviation() }
+    }
+}
+
+/// Alignment of requests, in bytes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Grain {
+    /// The drive's block.
+    pub(super) block: u64,
+    /// Length of a small random request; longer ones begin here.
+    pub(super) small: u64,
+}
+
+/// A form with its parameters.
+#[derive(Clone, Debug)]
+pub(super) struct FormFit {
+    pub(super) form: Form,
+    /// The form's own parameter, if it has one: the knee or the cluster in bytes, or the requests served or
+    /// queued at once.
+    pub(super) shape: Option<f64>,
+    sum: PositiveSum<3>,
+    /// All parameters that fit the points as well, the best included.
+    possible: Vec<(Option<f64>, PositiveSum<3>)>,
+    pub(super) grain: Grain,
+}
+
+/// Probability of the middle interval that each possible fit contributes to a range. By definition: as likely
+/// inside as outside.
+const AS_LIKELY_AS_NOT: f64 = 0.5;
+/// Points needed beyond one for each parameter of a form.
+const SPARE: usize = 1;
+
+impl Form {
+    /// The forms that a curve may have.
+    pub(super) fn candidates(curve: Curve) -> &'static [Self] {
+        match curve {
+            Curve::Random(Op::Write) => &[Self::Plain, Self::Clusters, Self::Knee],
+            Curve::Random(_) | Curve::Sequential(_) => &[Self::Plain, Self::Knee],
+            Curve::Depth(_) => &[Self::Alone, Self::Bounds, Self::Queue, Self::Nearest],
+        }
+    }
+
+    /// Number of parameters that the points determine.
+    pub(super) fn parameters(self) -> usize {
+        match self {
+            Self::Plain | Self::Bounds => 2,
+            Self::Queue | Self::Nearest => 3,
+            Self::Knee | Self::Clusters => 4,
+            Self::Alone => 1,
+        }
+    }
+
+    fn parts(self, shape: f64, point: &Point, grain: Grain) -> [f64; 3] {
+        let (bytes, depth) = (point.bytes as f64, f64::from(point.depth));
+        match self {
+            Self::Plain => [1.0, bytes, 0.0],
+            Self::Knee => broken_line(bytes, shape),
+            Self::Clusters => {
+                let align = if point.pattern == PointPattern::Aligned {
+                    point.bytes
+                } else {
+                    point.bytes.min(grain.small)
+                };
+                [1.0, bytes, partial_clusters(point.bytes, align, shape as u64)]
+            }
+            Self::Alone => [1.0, 0.0, 0.0],
+            Self::Bounds => [1.0 / depth.min(shape), 0.0, 0.0],
+            Self::Queue => [1.0, 1.0 / depth.min(shape), 0.0],
+            // One request is served while the others wait to be chosen.
+            Self::Nearest => [1.0, 2.0 / depth.min(shape).max(2.0), 0.0],
+        }
+    }
+
+    /// Values that its shape parameter may have at these points.
+    fn shapes(self, points: &[DataPoint], grain: Grain) -> Vec<f64> {
+        let sorted = |value: fn(&Point) -> u64| {
+            let mut values: Vec<u64> = points.iter().map(|point| value(&point.point)).collect();
+            values.sort_unstable();
+            values.dedup();
+            values
+        };
+        match self {
+            Self::Plain | Self::Alone => Vec::new(),
+            Self::Knee => {
+                let sizes = sorted(|point| point.bytes);
+                let between = sizes.windows(2).map(|pair| (pair[0] as f64 * pair[1] as f64).sqrt());
+                let inner = sizes.iter().map(|size| *size as f64).chain(between);
+                let ends =
+                    (sizes.first().copied().unwrap_or(0) as f64, sizes.last().copied().unwrap_or(0) as f64);
+                inner.filter(|knee| *knee > ends.0 && *knee < ends.1).collect()
+            }
+            Self::Clusters => {
+                let longest = sorted(|point| point.bytes).last().copied().unwrap_or(0);
+                let doublings = |from: u64| std::iter::successors(Some(from), |length| length.checked_mul(2));
+                let up_to = |from: u64| doublings(from).take_while(move |doubling| *doubling <= longest);
+                up_to(2 * grain.block).chain(up_to(3 * grain.block)).map(|size| size as f64).collect()
+            }
+            Self::Bounds => {
+                let deepest = sorted(|point| point.depth.into()).last().copied().unwrap_or(1);
+                // A sixth of an octave is finer than any scatter.
+                let steps = (0..).map(|step| 2f64.powf(f64::from(step) / 6.0));
+                steps.take_while(|in_flight| *in_flight <= deepest as f64 * 1.001).collect()
+            }
+            Self::Queue | Self::Nearest => {
+                let depths = sorted(|point| point.depth.into());
+                depths.into_iter().filter(|depth| *depth > 1).map(|depth| depth as f64).collect()
+            }
+        }
+    }
+
+    /// Fits the form to these points; `None` if there are too few.
+    pub(super) fn fit(self, points: &[DataPoint], grain: Grain) -> Option<FormFit> {
+        if points.len() < self.parameters() + SPARE {
+            return None;
+        }
+        let values: Vec<f64> = points.iter().map(|point| point.ns).collect();
+        let deviations: Vec<f64> = points.iter().map(|point| point.deviation).collect();
+        let parts = |shape: f64, index: usize| self.parts(shape, &points[index].point, grain);
+        let shapes = self.shapes(points, grain);
+        if matches!(self, Self::Plain | Self::Alone) {
+            let rows: Vec<[f64; 3]> = (0..points.len()).map(|index| parts(0.0, index)).collect();
+            let sum = positive_sum(&rows, &values, &deviations)?;
+            return Some(FormFit { form: self, shape: None, sum, possible: vec![(None, sum)], grain });
+        }
+        let profile = profile(&shapes, parts, &values, &deviations, CONFIDENCE_95)?;
+        let possible = profile.possible.iter().map(|(shape, sum)| (Some(*shape), *sum)).collect();
+        Some(FormFit { form: self, shape: Some(profile.shape), sum: profile.sum, possible, grain })
+    }
+}
+
+impl FormFit {
+    /// The time of a request, in nanoseconds.
+    pub(super) fn ns(&self, point: &Point) -> f64 {
+        self.sum.at(&self.form.parts(self.shape.unwrap_or(0.0), point, self.grain))
+    }
+
+    /// The range of the time at a point, over all possible fits, at 50% probability.
+    pub(super) fn range_ns(&self, point: &Point) -> Interval {
+        let at = |(shape, sum): &(Option<f64>, PositiveSum<3>)| {
+            let parts = self.form.parts(shape.unwrap_or(0.0), point, self.grain);
+            let alone = Interval { low: sum.at(&parts), high: sum.at(&parts) };
+            sum.interval_at(&parts, AS_LIKELY_AS_NOT).unwrap_or(alone)
+        };
+        let interval = Interval { low: self.ns(point), high: self.ns(point) };
+        self.possible.iter().map(at).fold(interval, join)
+    }
+
+    /// The sum of its own squared errors over the points.
+    pub(super) fn squares(&self) -> f64 {
+        self.sum.squares
+    }
+
+    /// A coefficient with its interval over all possible fits.
+    pub(super) fn coefficient(&self, part: usize) -> Estimate {
+        let only = std::array::from_fn(|index| f64::from(u8::from(index == part)));
+        Estimate { value: self.sum.coefficients[part], interval: self.interval_at(&only) }
+    }
+
+    /// The interval of a sum of coefficients over all possible fits.
+    pub(super) fn interval_at(&self, parts: &[f64; 3]) -> Option<Interval> {
+        let interval = self.sum.interval_at(parts, CONFIDENCE_95)?;
+        let intervals = self.possible.iter().filter_map(|(_, sum)| sum.interval_at(parts, CONFIDENCE_95));
+        Some(intervals.fold(interval, join))
+    }
+
+    /// The range of the shape parameter; `None` for a form without one.
+    pub(super) fn shape_interval(&self) -> Option<Interval> {
+        interval_around(self.possible.iter().filter_map(|(shape, _)| *shape))
+    }
+
+    /// The coefficient that is the time per byte of a long request; `None` for a curve by depth.
+    fn rate_part(&self) -> Option<usize> {
+        match self.form {
+            Form::Plain | Form::Clusters => Some(1),
+            Form::Knee => Some(2),
+            Form::Alone | Form::Bounds | Form::Queue | Form::Nearest => None,
+        }
+    }
+
+    /// Time of a request without length: a tiny write leaves one cluster partly written.
+    fn access_time(&self) -> Estimate {
+        let parts = [1.0, 0.0, if self.form == Form::Clusters { 1.0 } else { 0.0 }];
+        let value = parts.iter().zip(self.sum.coefficients).map(|(times, part)| times * part).sum();
+        Estimate { value, interval: self.interval_at(&parts) }
+    }
+}
+
+/// The range of the values; `None` if there are none.
+fn interval_around(values: impl Iterator<Item = f64>) -> Option<Interval> {
+    values.map(|value| Interval { low: value, high: value }).reduce(join)
+}
+
+/// A value with the ends of its interval.
+pub(super) fn between(value: f64, low: f64, high: f64) -> Estimate {
+    Estimate { value, interval: Some(Interval { low, high }) }
+}
+
+pub(super) fn join(one: Interval, other: Interval) -> Interval {
+    Interval { low: one.low.min(other.low), high: one.high.max(other.high) }
+}
+
+/// The mean number of partial clusters of a write of `length` bytes at a random multiple of `align`, in
+/// clusters of `cluster` bytes: what the write does not cover of a cluster has to be read and written again.
+/// A write within one cluster leaves one partial, whole clusters none, and the two ends of a longer write one
+/// each. The length is a multiple of `align`.
+///
+/// Counted in units of g = gcd(align, cluster), a cluster has m = cluster/g places where a write may begin,
+/// each as likely, and a write l = length/g. If l < m, m − l + 1 places keep it within one cluster, and at
+/// the others both of its ends are partial. If l ≥ m, its start is partial at all places but one, and so is
+/// its end.
+fn partial_clusters(length: u64, align: u64, cluster: u64) -> f64 {
+    assert!(length > 0 && align > 0 && cluster > 0 && length.is_multiple_of(align));
+    let unit = gcd(align, cluster);
+    let (places, long) = ((cluster / unit) as f64, (length / unit) as f64);
+    if long < places {
+        return (places - long + 1.0 + 2.0 * (long - 1.0)) / places;
+    }
+    2.0 * (places - 1.0) / places
+}
+
+fn gcd(mut one: u64, mut other: u64) -> u64 {
+    while other > 0 {
+        (one, other) = (other, one % other);
+    }
+    one
+}
 
 /// A form fitted to a curve.
 pub(super) struct FitAttempt {
@@ -29,15 +284,15 @@ pub(super) struct CurveFit {
     pub(super) data_points: Vec<DataPoint>,
     /// Simplest first.
     pub(super) attempts: Vec<FitAttempt>,
-    selected_fit: Option<usize>,
+    pub(super) selected_fit: Option<usize>,
 }
 
 /// Mean error of predictions, as a share, above which a model explains nothing. Chosen: a model that is off
 /// by more is no use for comparing drives.
-const EXPLAINS: f64 = 0.15;
+pub(super) const EXPLAINS: f64 = 0.15;
 /// Scatter of the points over the error of predictions, as a ratio, from which the error may be noise.
 /// Chosen: a quarter adds 3% to an error in squares.
-const NOISE: f64 = 0.25;
+pub(super) const NOISE: f64 = 0.25;
 /// Standard deviations from which two times differ. Chosen: many pairs are compared, so two would find
 /// differences by chance.
 const DEVIATIONS: f64 = 3.0;
@@ -103,47 +358,8 @@ impl CurveFit {
         median(&self.data_points.iter().map(|data_point| data_point.deviation).collect::<Vec<_>>())
     }
 
-    pub(super) fn rows(&self) -> impl Iterator<Item = Row> {
-        self.attempts.iter().enumerate().map(|(index, attempt)| row! {
-            op: self.curve.op().to_string(),
-            pattern: self.curve.pattern(),
-            model: wording::model(attempt.form),
-            selected_fit: self.selected_fit == Some(index),
-            parameters: attempt.form.parameters(),
-            held_out_points: attempt.hold_out.as_ref().map(|hold_out| hold_out.errors.len()),
-            held_out_error_percent: attempt.hold_out.as_ref().map(|hold_out| hold_out.typical() * 100.0),
-            held_out_error_percent_max: attempt.hold_out.as_ref().map(|hold_out| hold_out.worst() * 100.0),
-        })
-    }
-
-    /// Whether the curve is explained, by which form, and how much better than by any other.
-    pub(super) fn answer(&self) -> Option<Answer> {
-        if self.data_points.is_empty() {
-            return None;
-        }
-        let Some((fit, hold_out)) = self.selected_fit() else {
-            return Some(wording::too_few_points(self.curve, self.data_points.len()));
-        };
-        let (typical, noise) = (hold_out.typical(), self.noise()?);
-        let prediction = Prediction {
-            form: fit.form,
-            in_flight: fit.shape,
-            points: hold_out.errors.len(),
-            typical,
-            worst: hold_out.worst(),
-            other: self.next_best(),
-        };
-        Some(if typical <= EXPLAINS {
-            wording::explained(self.curve, &prediction)
-        } else if noise >= NOISE * typical {
-            wording::lost_in_noise(self.curve, &prediction, noise)
-        } else {
-            wording::unexplained(self.curve, &prediction)
-        })
-    }
-
     /// The best of the other forms, and its error.
-    fn next_best(&self) -> Option<(Form, f64)> {
+    pub(super) fn next_best(&self) -> Option<(Form, f64)> {
         let others = self.attempts.iter().enumerate().filter(|(index, _)| Some(*index) != self.selected_fit);
         let errors =
             others.filter_map(|(_, attempt)| Some((attempt.form, attempt.hold_out.as_ref()?.typical())));
@@ -162,67 +378,59 @@ fn has_cheaper_longer(data_points: &[DataPoint]) -> bool {
 }
 
 /// The specification from one curve.
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Specification {
     pub(super) curve: Curve,
     /// The form that explains it; `None` if the numbers are only those of the longest and the shortest
     /// request.
-    model: Option<Form>,
+    pub(super) model: Option<Form>,
     /// Throughput of long requests, in bytes a second.
     pub(super) throughput: Estimate,
     /// Time of a request of nearly no length, penalties included, in nanoseconds.
     pub(super) access: Estimate,
     /// Cost of each partial cluster, in nanoseconds.
-    penalty: Option<Estimate>,
+    pub(super) penalty: Option<Estimate>,
     /// Shortest aligned request without a penalty, in bytes.
-    cluster: Option<Estimate>,
+    pub(super) cluster: Option<Estimate>,
     /// Largest cluster that can be read and rewritten within the penalty, in bytes.
-    upper: Option<Estimate>,
-    advertised: Option<f64>,
+    pub(super) upper: Option<Estimate>,
+    /// Rated throughput, in bytes a second.
+    pub(super) advertised: Option<f64>,
 }
 
 impl Specification {
     /// The specification from a curve by length; `None` if nothing was measured.
-    pub(super) fn from_curve_fit(curve_fit: &CurveFit, options: &ModelOptions) -> Option<Self> {
-        let advertised = options.advertised_rate(curve_fit.curve.op());
-        let Some(fit) = curve_fit
-            .explanation()
-            .filter(|fit| fit.rate_part().is_some_and(|part| fit.coefficient(part).0 > 0.0))
-        else {
-            return Self::without_model(curve_fit, advertised);
+    pub(super) fn from_curve_fit(curve_fit: &CurveFit, advertised: Option<f64>) -> Option<Self> {
+        let measured = Self::without_model(curve_fit, advertised)?;
+        let explained = || {
+            let fit = curve_fit.explanation()?;
+            let per_byte = fit.coefficient(fit.rate_part()?);
+            let clusters = Some(fit).filter(|fit| fit.form == Form::Clusters);
+            let cluster =
+                |fit: &FormFit| Some(Estimate { value: fit.shape?, interval: fit.shape_interval() });
+            (per_byte.value > 0.0).then(|| Self {
+                model: Some(fit.form),
+                throughput: per_byte.map(|ns| 1e9 / ns.max(f64::MIN_POSITIVE)),
+                access: fit.access_time(),
+                penalty: clusters.map(|fit| fit.coefficient(2)),
+                cluster: clusters.and_then(cluster),
+                ..measured
+            })
         };
-        let estimate = |(value, interval)| Estimate { value, interval };
-        let per_byte = estimate(fit.coefficient(fit.rate_part()?));
-        let tiny = fit.access_time();
-        let is_clusters = fit.form == Form::Clusters;
-        Some(Self {
-            curve: curve_fit.curve,
-            model: Some(fit.form),
-            throughput: per_byte.map(|ns| 1e9 / ns.max(f64::MIN_POSITIVE)),
-            access: Estimate { value: tiny.0, interval: tiny.1 },
-            penalty: is_clusters.then(|| estimate(fit.coefficient(2))),
-            cluster: is_clusters
-                .then(|| fit.shape.map(|value| Estimate { value, interval: fit.shape_interval() }))
-                .flatten(),
-            upper: None,
-            advertised,
-        })
+        Some(explained().unwrap_or(measured))
     }
 
     /// Throughput of the longest request and time of the shortest, which need no model.
     fn without_model(curve_fit: &CurveFit, advertised: Option<f64>) -> Option<Self> {
         let (first, last) = (curve_fit.data_points.first()?, curve_fit.data_points.last()?);
-        let quantity_around = |value: f64, share: f64| Estimate {
-            value,
-            interval: Some(Interval {
-                low: value * (1.0 - 2.0 * share).max(0.0),
-                high: value * (1.0 + 2.0 * share),
-            }),
+        let around = |value: f64, share: f64| {
+            between(value, value * (1.0 - 2.0 * share).max(0.0), value * (1.0 + 2.0 * share))
         };
         Some(Self {
             curve: curve_fit.curve,
             model: None,
-            throughput: quantity_around(last.point.bytes as f64 / last.ns * 1e9, last.deviation),
-            access: quantity_around(first.ns, first.deviation),
+            throughput: around(last.point.bytes as f64 / last.ns * 1e9, last.deviation),
+            access: around(first.ns, first.deviation),
             penalty: None,
             cluster: None,
             upper: None,
@@ -235,79 +443,58 @@ impl Specification {
     pub(super) fn bound_cluster(&mut self, read: Estimate) {
         let Some(penalty) = self.penalty else { return };
         let cluster = |penalty: f64, write: f64, read: f64| penalty / 1e9 / (1.0 / write + 1.0 / read);
-        let interval = || {
-            let (penalty_interval, write, read) =
-                (penalty.interval?, self.throughput.interval?, read.interval?);
-            Some(Interval {
-                low: cluster(penalty_interval.low, write.low, read.low),
-                high: cluster(penalty_interval.high, write.high, read.high),
-            })
-        };
-        let value = cluster(penalty.value, self.throughput.value, read.value);
-        self.upper = Some(Estimate { value, interval: interval() });
-    }
-
-    pub(super) fn row(&self) -> Row {
-        // An unbounded value has no upper end.
-        let bounded = |estimate: Estimate| {
-            let end = |high: f64| if high < 1e15 { high } else { f64::INFINITY };
-            let interval =
-                estimate.interval.map(|interval| Interval { high: end(interval.high), ..interval });
-            Estimate { interval, ..estimate }
-        };
-        let advertised = self.advertised.map(|advertised| self.throughput.value / advertised * 100.0);
-        row! {
-            op: self.curve.op().to_string(),
-            pattern: self.curve.pattern(),
-            model: self.model.map_or(wording::NO_MODEL, wording::model),
-        }
-        .with_estimate("throughput_bytes_per_s", Some(bounded(self.throughput)))
-        .with_estimate("access_time_ns", Some(bounded(self.access)))
-        .with_estimate("penalty_ns", self.penalty.map(bounded))
-        .with_estimate("cluster_bytes", self.upper.map(bounded))
-        .with_estimate("aligned_from_bytes", self.cluster.map(bounded))
-        .with("advertised_bytes_per_s", self.advertised)
-        .with("of_advertised_percent", advertised)
-    }
-
-    /// Access time and throughput.
-    pub(super) fn answer(&self) -> Answer {
-        wording::specification(self.curve, self.throughput, self.access, self.model, self.advertised)
-    }
-
-    /// What partly written clusters cost.
-    pub(super) fn cluster_answer(&self) -> Option<Answer> {
-        let upper = self.upper.map(|upper| upper.value);
-        Some(wording::write_cluster(self.cluster?, self.penalty?, upper))
-    }
-
-    /// Access time and throughput, for the summary.
-    pub(super) fn times(&self) -> Times {
-        let (access, throughput) = (self.access.value, self.throughput.value);
-        Times { access, throughput, is_explained: self.model.is_some() }
-    }
-
-    /// The row of the first screen, with the error of the model.
-    pub(super) fn overview_line(&self, error: Option<f64>) -> OverviewLine {
-        let Self { curve, model, throughput, access, .. } = *self;
-        OverviewLine { curve, access, throughput, model, error: error.filter(|_| model.is_some()) }
+        let write = self.throughput;
+        let ends = penalty.interval.zip(write.interval).zip(read.interval);
+        let interval = ends.map(|((penalty, write), read)| Interval {
+            low: cluster(penalty.low, write.low, read.low),
+            high: cluster(penalty.high, write.high, read.high),
+        });
+        let value = cluster(penalty.value, write.value, read.value);
+        self.upper = Some(Estimate { value, interval });
     }
 }
 
-impl FormFit {
-    /// The coefficient that is the time per byte of a long request; `None` for a curve by depth.
-    fn rate_part(&self) -> Option<usize> {
-        match self.form {
-            Form::Plain | Form::Clusters => Some(1),
-            Form::Knee => Some(2),
-            Form::Alone | Form::Bounds | Form::Queue | Form::Nearest => None,
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The number of partial clusters by counting.
+    fn count_partial(length: u64, align: u64, cluster: u64) -> f64 {
+        let places = cluster / gcd(align, cluster);
+        let partial = |place: u64| {
+            let start = place * align;
+            let end = start + length;
+            let clusters = start / cluster..end.div_ceil(cluster);
+            clusters.filter(|at| start > at * cluster || end < (at + 1) * cluster).count() as u64
+        };
+        (0..places).map(partial).sum::<u64>() as f64 / places as f64
+    }
+
+    #[test]
+    fn the_formula_counts_partial_clusters() {
+        for cluster in [1, 3, 8, 12, 40] {
+            for align in 1..=45 {
+                for times in 1..=5 {
+                    let length = align * times;
+                    let (expected, counted) =
+                        (partial_clusters(length, align, cluster), count_partial(length, align, cluster));
+                    assert!(
+                        (expected - counted).abs() < 1e-12,
+                        "{length} {align} {cluster}: {expected} is {counted}"
+                    );
+                }
+            }
         }
     }
 
-    /// Time of a request without length: a tiny write leaves one cluster partly written.
-    fn access_time(&self) -> (f64, Option<Interval>) {
-        let parts = [1.0, 0.0, if self.form == Form::Clusters { 1.0 } else { 0.0 }];
-        let value = parts.iter().enumerate().map(|(part, times)| times * self.coefficient(part).0).sum();
-        (value, self.interval_at(&parts))
+    #[test]
+    fn tiny_writes_pay_one_whole_clusters_none_and_long_ones_two() {
+        let cluster = 8 << 20;
+        assert_eq!(partial_clusters(512, 512, cluster), 1.0);
+        for times in [1, 2, 7] {
+            assert_eq!(partial_clusters(times * cluster, times * cluster, cluster), 0.0);
+        }
+        let long = partial_clusters(512 << 20, 512, cluster);
+        assert!((1.999..2.0).contains(&long), "{long}");
     }
 }

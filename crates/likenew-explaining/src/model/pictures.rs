@@ -5,11 +5,13 @@ use likenew_core::findings::{Line, Mark, Row, Series, Shape};
 use likenew_core::io::Op;
 use likenew_core::row;
 use likenew_core::units::amount;
+use likenew_procedure_support::estimate::Estimate;
+use likenew_procedure_support::rows::Columns as _;
 use likenew_procedure_support::series::{axis, speed};
+use likenew_stats::interval::Interval;
 
 use super::burst::Burst;
-use super::curve_fit::CurveFit;
-use super::form::{DataPoint, Form, FormFit};
+use super::curve_fit::{CurveFit, DataPoint, Form, Specification};
 use super::point::{Curve, MeasuredPoint, Point, PointPattern};
 use super::wording;
 use super::workload_plan::WorkloadPlan;
@@ -31,30 +33,21 @@ pub(super) fn of_op(op: Op, curve_fits: &[CurveFit]) -> Vec<(String, Series)> {
     if lengths.is_empty() {
         return Vec::new();
     }
-    let lines = || lengths.iter().flat_map(|curve_fit| lines(curve_fit)).collect::<Vec<_>>();
     let length = || axis("request", "bytes").logarithmic();
-    let marks = || lengths.iter().filter_map(|curve_fit| mark(curve_fit)).collect::<Vec<_>>();
-    let title = wording::by_length_title(op);
+    let by_length = |speed| {
+        Series::new(wording::by_length_title(op), Shape::Line, length(), speed)
+            .lines(lengths.iter().flat_map(|curve_fit| lines(curve_fit)))
+            .marks(lengths.iter().filter_map(|curve_fit| mark(curve_fit)))
+    };
     let mut pictures = vec![
-        (
-            format!("{op}_by_length"),
-            Series::new(title.clone(), Shape::Line, length(), speed().logarithmic())
-                .lines(lines())
-                .marks(marks()),
-        ),
-        (
-            format!("{op}_by_length_linear"),
-            Series::new(title, Shape::Line, length(), speed()).lines(lines()).marks(marks()),
-        ),
+        (format!("{op}_by_length"), by_length(speed().logarithmic())),
+        (format!("{op}_by_length_linear"), by_length(speed())),
     ];
     let residuals: Vec<Line> = lengths.iter().filter_map(|curve_fit| residuals(curve_fit)).collect();
     if !residuals.is_empty() {
-        let title = wording::residuals_title(op);
-        let off = axis(wording::RESIDUALS_AXIS, "share");
-        pictures.push((
-            format!("{op}_residuals"),
-            Series::new(title, Shape::Scatter, length(), off).lines(residuals),
-        ));
+        let (title, off) = (wording::residuals_title(op), axis(wording::RESIDUALS_AXIS, "share"));
+        let picture = Series::new(title, Shape::Scatter, length(), off).lines(residuals);
+        pictures.push((format!("{op}_residuals"), picture));
     }
     pictures
 }
@@ -67,14 +60,13 @@ pub(super) fn depths(curve_fits: &[CurveFit]) -> Option<Series> {
     let mut lines = Vec::new();
     for curve_fit in by_depth {
         let op = curve_fit.curve.op();
-        let at = |data_point: &DataPoint| [f64::from(data_point.point.depth), 1e9 / data_point.ns];
-        lines.push(Line::new(format!("{op}, measured"), curve_fit.data_points.iter().map(at).collect()));
+        let rates = |ns: &dyn Fn(&DataPoint) -> f64| {
+            let at = |data_point: &DataPoint| [f64::from(data_point.point.depth), 1e9 / ns(data_point)];
+            curve_fit.data_points.iter().map(at).collect()
+        };
+        lines.push(Line::new(format!("{op}, measured"), rates(&|data_point| data_point.ns)));
         if let Some((fit, _)) = curve_fit.selected_fit() {
-            let predicted = curve_fit
-                .data_points
-                .iter()
-                .map(|data_point| [f64::from(data_point.point.depth), 1e9 / fit.ns(&data_point.point)]);
-            lines.push(Line::new(format!("{op}, fitted"), predicted.collect()));
+            lines.push(Line::new(format!("{op}, fitted"), rates(&|data_point| fit.ns(&data_point.point))));
         }
     }
     let (x, y) = (axis("depth", "").logarithmic(), axis("requests", "1/s").logarithmic());
@@ -91,7 +83,7 @@ pub(super) fn zones(zones: &[Zones], capacity: u64) -> Option<Series> {
             format!("{}, measured", op_zones.op),
             op_zones.rates.iter().map(|[share, rate]| at(*share, *rate)).collect(),
         ));
-        if op_zones.is_zoned() {
+        if op_zones.is_zoned {
             let shares = (0..=PLACES).map(|place| f64::from(place) / f64::from(PLACES));
             lines.push(Line::new(
                 format!("{}, fitted", op_zones.op),
@@ -138,17 +130,13 @@ fn lines(curve_fit: &CurveFit) -> Vec<Line> {
         });
         if let Some((fit, _)) = curve_fit.selected_fit() {
             let points = interpolate(&first.point, last.point.bytes, fit.grain.small)
-                .map(|point| prediction(fit, &point));
+                .map(|point| [point.bytes as f64, speed_of(&point, fit.ns(&point))]);
             lines.push(Line::new(format!("{pattern}, fitted"), points.collect()));
         }
         // Last, so that measured points are drawn on top.
         lines.push(Line::new(format!("{pattern}, measured"), measured).band(band.collect()));
     }
     lines
-}
-
-fn prediction(fit: &FormFit, point: &Point) -> [f64; 2] {
-    [point.bytes as f64, speed_of(point, fit.ns(point))]
 }
 
 /// Lengths between two points at which a request could be measured. Aligned lengths only double, because
@@ -188,6 +176,46 @@ pub(super) fn rows(workload_plan: &WorkloadPlan<'_>, curve_fits: &[CurveFit]) ->
         (point.point.op.index(), point.point.pattern.to_string(), point.point.depth, point.point.bytes)
     });
     points.into_iter().map(|point| row(point, workload_plan, curve_fits))
+}
+
+/// The table of models: every form fitted to a curve.
+pub(super) fn model_rows(curve_fit: &CurveFit) -> impl Iterator<Item = Row> {
+    curve_fit.attempts.iter().enumerate().map(|(index, attempt)| {
+        let hold_out = attempt.hold_out.as_ref();
+        row! {
+            op: curve_fit.curve.op().to_string(),
+            pattern: curve_fit.curve.pattern(),
+            model: wording::model(attempt.form),
+            selected_fit: curve_fit.selected_fit == Some(index),
+            parameters: attempt.form.parameters(),
+            held_out_points: hold_out.map(|hold_out| hold_out.errors.len()),
+            held_out_error_percent: hold_out.map(|hold_out| hold_out.typical() * 100.0),
+            held_out_error_percent_max: hold_out.map(|hold_out| hold_out.worst() * 100.0),
+        }
+    })
+}
+
+/// The row of a specification.
+pub(super) fn specification_row(specification: &Specification) -> Row {
+    // An unbounded value has no upper end.
+    let end = |high: f64| if high < 1e15 { high } else { f64::INFINITY };
+    let bounded = |Estimate { value, interval }: Estimate| {
+        let interval = interval.map(|Interval { low, high }| Interval { low, high: end(high) });
+        Estimate { value, interval }
+    };
+    let Specification { curve, model, throughput, access, advertised, .. } = *specification;
+    row! {
+        op: curve.op().to_string(),
+        pattern: curve.pattern(),
+        model: model.map_or(wording::NO_MODEL, wording::model),
+    }
+    .with_estimate("throughput_bytes_per_s", Some(bounded(throughput)))
+    .with_estimate("access_time_ns", Some(bounded(access)))
+    .with_estimate("penalty_ns", specification.penalty.map(bounded))
+    .with_estimate("cluster_bytes", specification.upper.map(bounded))
+    .with_estimate("aligned_from_bytes", specification.cluster.map(bounded))
+    .with("advertised_bytes_per_s", advertised)
+    .with("of_advertised_percent", advertised.map(|advertised| throughput.value / advertised * 100.0))
 }
 
 fn row(measured_point: &MeasuredPoint, workload_plan: &WorkloadPlan<'_>, curve_fits: &[CurveFit]) -> Row {

@@ -10,6 +10,7 @@ use likenew_core::tally::Latencies;
 use likenew_core::units::{Nanos, exact_size, parse_size};
 use likenew_core::workload::AccessPattern;
 use likenew_stats::summary::{mean, standard_deviation};
+use strum::{Display, EnumString, IntoStaticStr};
 
 /// The requests of one point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -24,7 +25,8 @@ pub(super) struct Point {
 }
 
 /// Where the requests of a point go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Display, EnumString)]
+#[strum(serialize_all = "lowercase")]
 pub(super) enum PointPattern {
     /// One after the other.
     Sequential,
@@ -35,7 +37,8 @@ pub(super) enum PointPattern {
 }
 
 /// The curve that a point belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 pub(super) enum Curve {
     /// Random requests at QD1, by length.
     Random(Op),
@@ -59,38 +62,13 @@ impl Point {
 impl Curve {
     /// The key in tables and charts.
     pub(super) fn pattern(self) -> &'static str {
-        match self {
-            Self::Random(_) => "random",
-            Self::Sequential(_) => "sequential",
-            Self::Depth(_) => "depth",
-        }
+        self.into()
     }
 
     pub(super) fn op(self) -> Op {
         match self {
             Self::Random(op) | Self::Sequential(op) | Self::Depth(op) => op,
         }
-    }
-}
-
-impl fmt::Display for PointPattern {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Self::Sequential => "sequential",
-            Self::Random => "random",
-            Self::Aligned => "aligned",
-        })
-    }
-}
-
-impl FromStr for PointPattern {
-    type Err = ();
-
-    fn from_str(text: &str) -> Result<Self, ()> {
-        [Self::Sequential, Self::Random, Self::Aligned]
-            .into_iter()
-            .find(|pattern| pattern.to_string() == text)
-            .ok_or(())
     }
 }
 
@@ -116,12 +94,9 @@ impl FromStr for VisitName {
     fn from_str(text: &str) -> Result<Self, ()> {
         let mut words = text.split(' ');
         let mut word = || words.next().ok_or(());
-        let pattern = word()?.parse()?;
-        let op = match word()? {
-            "read" => Op::Read,
-            "write" => Op::Write,
-            _ => return Err(()),
-        };
+        let pattern = word()?.parse().map_err(|_| ())?;
+        let op = word()?;
+        let op = [Op::Read, Op::Write].into_iter().find(|known| known.name() == op).ok_or(())?;
         let bytes = parse_size(word()?).map_err(|_| ())?;
         let depth = word()?.strip_prefix('Q').and_then(|depth| depth.parse().ok()).ok_or(())?;
         let visit = word()?.strip_prefix('#').and_then(|visit| visit.parse().ok()).ok_or(())?;

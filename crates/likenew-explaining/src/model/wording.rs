@@ -1,16 +1,16 @@
 //! Every sentence of a model: the answers, the summary, the first screen, titles of charts and errors of
 //! settings.
 
-use likenew_core::findings::{Answer, Lead, Overview, OverviewTable};
+use likenew_core::findings::{Answer, Lead, Overview, OverviewTable, Standing};
 use likenew_core::io::Op;
 use likenew_core::quantity::{Factor, Latency, Rate, Share, Size, with_range};
 use likenew_core::units::{Nanos, Number, exact_size};
 use likenew_stats::interval::Interval;
 
 use likenew_procedure_support::estimate::Estimate;
-use likenew_procedure_support::wording::{capitalize, not_a_power_of_two, use_nearest_multiple};
+use likenew_procedure_support::wording::{capitalize, estimated, not_a_power_of_two, use_nearest_multiple};
 
-use super::form::Form;
+use super::curve_fit::{Form, Specification};
 use super::point::Curve;
 
 // What it is for, and what it writes
@@ -44,49 +44,24 @@ pub(super) fn model(form: Form) -> &'static str {
 /// What the table of specifications shows instead of a model.
 pub(super) const NO_MODEL: &str = "none: longest and shortest request as measured";
 
-/// A curve, as the subject of an answer.
-fn subject(curve: Curve) -> &'static str {
-    match curve {
-        Curve::Random(Op::Read) => "Random read",
-        Curve::Random(_) => "Random write",
-        Curve::Sequential(Op::Read) => "Sequential read",
-        Curve::Sequential(_) => "Sequential write",
-        Curve::Depth(Op::Read) => "Random read depth",
-        Curve::Depth(_) => "Random write depth",
-    }
-}
-
 /// A curve, as the row of a table.
-pub(super) fn curve(curve: Curve) -> &'static str {
+pub(super) fn curve(curve: Curve) -> String {
     match curve {
-        Curve::Random(Op::Read) => "random read",
-        Curve::Random(_) => "random write",
-        Curve::Sequential(Op::Read) => "sequential read",
-        Curve::Sequential(_) => "sequential write",
-        Curve::Depth(Op::Read) => "random read by depth",
-        Curve::Depth(_) => "random write by depth",
+        Curve::Depth(op) => format!("random {op} by depth"),
+        Curve::Random(op) | Curve::Sequential(op) => format!("{} {op}", curve.pattern()),
     }
 }
 
-fn curve_id(curve: Curve) -> &'static str {
-    match curve {
-        Curve::Random(Op::Read) => "random_read",
-        Curve::Random(_) => "random_write",
-        Curve::Sequential(Op::Read) => "sequential_read",
-        Curve::Sequential(_) => "sequential_write",
-        Curve::Depth(Op::Read) => "random_read_depth",
-        Curve::Depth(_) => "random_write_depth",
-    }
+/// A curve, as the subject of an answer.
+fn subject(of: Curve) -> String {
+    capitalize(&curve(of).replace(" by", ""))
+}
+
+fn curve_id(of: Curve) -> String {
+    subject(of).to_lowercase().replace(' ', "_")
 }
 
 // Throughput and access time.
-
-fn rate_text(rate: Estimate) -> String {
-    match rate.interval {
-        Some(Interval { low, high }) => with_range(Rate(rate.value), Rate(low), Rate(high)),
-        None => Rate(rate.value).to_string(),
-    }
-}
 
 fn time_text(time: Estimate) -> String {
     match time.interval {
@@ -101,39 +76,26 @@ fn time_text(time: Estimate) -> String {
 }
 
 /// Times of a curve; without a model, those of the shortest and the longest request as measured.
-pub(super) fn specification(
-    curve: Curve,
-    throughput: Estimate,
-    access: Estimate,
-    model: Option<Form>,
-    rated: Option<f64>,
-) -> Answer {
+pub(super) fn specification(specification: &Specification) -> Answer {
+    let Specification { curve, model, throughput, access, advertised, .. } = *specification;
     let (question, id) = (subject(curve), curve_id(curve));
     let text = format!("{} access time, {}", Latency(access.value), Rate(throughput.value));
     let answer = match model {
         Some(_) => Answer::info(id, question, text),
         None => Answer::unknown(id, question, format!("{text}; no model fits in between")),
     };
-    let answer = match throughput.interval {
-        Some(Interval { low, high }) => answer.estimate(throughput.value, low, high, "bytes/s"),
-        None => answer,
-    };
-    let answer = match access.interval {
-        Some(Interval { low, high }) => answer.with_evidence(format!(
-            "The access time lies between {} and {}.",
-            Latency(low),
-            Latency(high)
-        )),
-        None => answer,
-    };
-    match rated {
-        Some(rated) => answer.with_evidence(format!(
-            "This is {} of the rated {}.",
-            Share(throughput.value / rated),
-            Rate(rated)
-        )),
-        None => answer,
-    }
+    let mut answer = throughput.put(answer, "bytes/s");
+    answer.evidence.extend(access.interval.map(access_between));
+    answer
+        .evidence
+        .extend(advertised.map(|rated| share_of_rated(Share(throughput.value / rated), Rate(rated))));
+    answer
+}
+
+likenew_core::sentences! {
+    fn access_between(interval: Interval) =
+        "The access time lies between {} and {}.", Latency(interval.low), Latency(interval.high);
+    fn share_of_rated(share: Share, rated: Rate) = "This is {share} of the rated {rated}.";
 }
 
 pub(super) fn partly_written(answer: Answer, measured: u64, span: u64) -> Answer {
@@ -152,11 +114,12 @@ pub(super) fn perhaps_empty(answer: Answer) -> Answer {
 
 // Clusters.
 
-/// The cost of partly written clusters. `upper` is the largest cluster that this time can rewrite.
-pub(super) fn write_cluster(cluster: Estimate, penalty: Estimate, upper: Option<f64>) -> Answer {
+/// The cost of partly written clusters; `None` without a model that has any.
+pub(super) fn write_cluster(specification: &Specification) -> Option<Answer> {
+    let (cluster, penalty) = (specification.cluster?, specification.penalty?);
     let (id, question) = ("write_cluster", "Write cluster");
     let size = Size(cluster.value as u64);
-    let is_sure = penalty.interval.is_some_and(|interval| interval.low > 0.0);
+    let is_sure = penalty.low().is_some_and(|low| low > 0.0);
     let answer = if is_sure {
         let text = format!("{size}; each partial write costs {}", Latency(penalty.value));
         Answer::info(id, question, text)
@@ -164,10 +127,7 @@ pub(super) fn write_cluster(cluster: Estimate, penalty: Estimate, upper: Option<
         let text = format!("maybe {size}; partial writes may cost nothing");
         Answer::unknown(id, question, text)
     };
-    let answer = match penalty.interval {
-        Some(Interval { low, high }) => answer.estimate(penalty.value, low, high, "ns"),
-        None => answer,
-    };
+    let answer = penalty.put(answer, "ns");
     let answer = match cluster.interval.filter(|interval| interval.low < interval.high) {
         Some(Interval { low, high }) => answer.with_evidence(format!(
             "Aligned writes avoid this cost from {size} on (between {} and {}).",
@@ -176,14 +136,14 @@ pub(super) fn write_cluster(cluster: Estimate, penalty: Estimate, upper: Option<
         )),
         None => answer.with_evidence(format!("Aligned writes avoid this cost from {size} on.")),
     };
-    let answer = answer.with_evidence("Short writes pay it once, and long unaligned writes twice.");
-    match upper {
-        Some(upper) => answer.with_evidence(format!(
-            "In that time the drive can read and rewrite at most {}.",
-            Size(upper as u64)
-        )),
-        None => answer,
-    }
+    let mut answer = answer.with_evidence("Short writes pay it once, and long unaligned writes twice.");
+    answer.evidence.extend(specification.upper.map(|upper| rewritable(Size(upper.value as u64))));
+    Some(answer)
+}
+
+likenew_core::sentences! {
+    /// The largest cluster that the cost of a partial write can rewrite.
+    fn rewritable(upper: Size) = "In that time the drive can read and rewrite at most {upper}.";
 }
 
 // Models of curves.
@@ -212,28 +172,34 @@ pub(super) fn error(share: f64) -> String {
     }
 }
 
-likenew_core::sentences! {
-    fn model_id(curve: Curve) = "{}_model", curve_id(curve);
-    fn model_question(curve: Curve) = "{} model", subject(curve);
+/// How well a model explains a curve, with the predictions that show it.
+pub(super) fn curve_model(
+    curve: Curve,
+    standing: Standing,
+    text: String,
+    prediction: Option<&Prediction>,
+) -> Answer {
+    let (id, question) = (format!("{}_model", curve_id(curve)), format!("{} model", subject(curve)));
+    let mut answer = Answer::new(id, question, text, standing);
+    if let Some(prediction) = prediction {
+        answer.evidence.push(tested_model(prediction));
+        answer.evidence.extend(prediction.other.map(|other| next_best_model(other, prediction)));
+    }
+    answer
 }
 
-fn with_prediction(answer: Answer, prediction: &Prediction) -> Answer {
-    let Prediction { form, points, typical, worst, other, .. } = prediction;
-    let answer = answer.with_evidence(format!(
-        "\"{}\" predicts {points} points left out of the fit with an error of {} on average (max {}).",
-        capitalize(model(*form)),
-        error(*typical),
-        error(*worst)
-    ));
-    match other {
-        Some((form, typical)) => answer.with_evidence(format!(
-            "The next best model, \"{}\", has an error of {}{}.",
-            model(*form),
-            error(*typical),
-            more_parameters(*form, prediction)
-        )),
-        None => answer,
-    }
+likenew_core::sentences! {
+    fn tested_model(tested: &Prediction) =
+        "\"{}\" predicts {} points left out of the fit with an error of {} on average (max {}).",
+        capitalize(model(tested.form)), tested.points, error(tested.typical), error(tested.worst);
+    fn next_best_model(other: (Form, f64), chosen: &Prediction) =
+        "The next best model, \"{}\", has an error of {}{}.",
+        model(other.0), error(other.1), more_parameters(other.0, chosen);
+    pub(super) fn unexplained(typical: f64) = "no model fits; the best one errs by {}", error(typical);
+    pub(super) fn lost_in_noise(typical: f64, noise: f64) =
+        "unknown: the best model errs by {}, and the points vary by {}", error(typical), error(noise);
+    pub(super) fn too_few_points(points: usize) =
+        "unknown: {} points are too few to test a model", Number(points as f64);
 }
 
 /// Why a model is not chosen although its error is smaller.
@@ -243,44 +209,19 @@ fn more_parameters(other: Form, chosen: &Prediction) -> &'static str {
     if is_better && is_larger { "; it is not chosen, as it has more parameters" } else { "" }
 }
 
-pub(super) fn explained(curve: Curve, prediction: &Prediction) -> Answer {
+/// A model that explains a curve.
+pub(super) fn explained(prediction: &Prediction) -> String {
     let Prediction { form, in_flight, typical, .. } = prediction;
     let off = error(*typical);
-    let text = match (form, in_flight) {
-        (Form::Bounds, Some(count)) => format!("{} requests at once, error {off}", Number(count.round())),
-        (Form::Queue, Some(depth)) => {
-            format!("random queues up to depth {}, error {off}", Number(depth.round()))
-        }
-        (Form::Nearest, Some(depth)) => {
-            format!("shortest seek first up to depth {}, error {off}", Number(depth.round()))
-        }
+    match (form, in_flight.map(|count| Number(count.round()))) {
+        (Form::Bounds, Some(count)) => format!("{count} requests at once, error {off}"),
+        (Form::Queue, Some(depth)) => format!("random queues up to depth {depth}, error {off}"),
+        (Form::Nearest, Some(depth)) => format!("shortest seek first up to depth {depth}, error {off}"),
         _ => format!("{}, error {off}", model(*form)),
-    };
-    with_prediction(Answer::info(model_id(curve), model_question(curve), text), prediction)
+    }
 }
 
-pub(super) fn unexplained(curve: Curve, prediction: &Prediction) -> Answer {
-    let text = format!("no model fits; the best one errs by {}", error(prediction.typical));
-    with_prediction(Answer::info(model_id(curve), model_question(curve), text), prediction)
-}
-
-pub(super) fn lost_in_noise(curve: Curve, prediction: &Prediction, noise: f64) -> Answer {
-    let text = format!(
-        "unknown: the best model errs by {}, and the points vary by {}",
-        error(prediction.typical),
-        error(noise)
-    );
-    with_prediction(Answer::unknown(model_id(curve), model_question(curve), text), prediction)
-}
-
-pub(super) fn too_few_points(curve: Curve, points: usize) -> Answer {
-    let text = format!("unknown: {} points are too few to test a model", Number(points as f64));
-    Answer::unknown(model_id(curve), model_question(curve), text)
-}
-
-pub(super) fn more_points() -> &'static str {
-    "Measure more points"
-}
+pub(super) const MORE_POINTS: [&str; 2] = ["more_points", "Measure more points"];
 
 // Zones, write bursts, steadiness.
 
@@ -296,10 +237,7 @@ pub(super) fn zones(op: Op, first: f64, last: f64, ratio: Option<Interval>, erro
         error(zoned),
         error(even)
     ));
-    match ratio {
-        Some(Interval { low, high }) => answer.estimate(last / first, low, high, "×"),
-        None => answer,
-    }
+    Estimate { value: last / first, interval: ratio }.put(answer, "×")
 }
 
 const WRITE_BURST: (&str, &str) = ("write_burst", "Random write burst");
@@ -310,47 +248,36 @@ pub(super) fn no_slowdown(most: u64) -> Answer {
         .caveat("A write cache that holds more, or drains as fast as it fills, does not show.")
 }
 
-/// Result of the bursts of random writes.
-pub(super) struct CacheBursts {
-    /// Bytes that the cache takes, and the ends of the interval.
-    pub(super) bytes: f64,
-    pub(super) bytes_low: f64,
-    pub(super) bytes_high: f64,
-    /// The same as a number of writes of `block` bytes.
-    pub(super) writes: f64,
+/// What all bursts of one block size agree on.
+pub(super) struct CacheSize {
     pub(super) block: u64,
+    /// Writes of `block` bytes that the cache takes, with the ends of all intervals.
+    pub(super) writes: Estimate,
     /// Least speedup of those writes over the ones that follow.
     pub(super) faster: Factor,
-    /// Length of shorter writes of which the cache takes as many.
-    pub(super) as_many: Option<u64>,
-    /// Throughput at the deepest queue over QD1.
-    pub(super) depth_gain: Option<Factor>,
 }
 
-pub(super) fn write_burst(bursts: &CacheBursts) -> Answer {
+/// The cache that bursts of random writes found, the length of shorter writes of which it takes as many, and the
+/// throughput at the deepest queue over QD1.
+pub(super) fn write_burst(cache: &CacheSize, as_many: Option<u64>, depth_gain: Option<Factor>) -> Answer {
     let (id, question) = WRITE_BURST;
-    let text = format!("{} before writes slow down", Size(bursts.bytes as u64));
-    let answer = Answer::info(id, question, text)
-        .estimate(bursts.bytes, bursts.bytes_low, bursts.bytes_high, "bytes")
-        .with_evidence(format!(
-            "After idling, {} writes of {} were at least {} as fast as those that followed.",
-            Number(bursts.writes.round()),
-            Size(bursts.block),
-            bursts.faster
-        ));
-    let answer = match bursts.as_many {
-        Some(block) => answer.with_evidence(format!(
-            "It takes as many writes of {}, so their number fills it, not their bytes.",
-            Size(block)
-        )),
-        None => answer,
-    };
-    match bursts.depth_gain {
-        Some(gain) => {
-            answer.with_evidence(format!("The deepest queue of writes reaches {gain} the rate of QD1."))
-        }
-        None => answer,
-    }
+    let bytes = cache.writes.map(|writes| writes * cache.block as f64);
+    let text = format!("{} before writes slow down", Size(bytes.value as u64));
+    let mut answer = bytes.put(Answer::info(id, question, text), "bytes").with_evidence(format!(
+        "After idling, {} writes of {} were at least {} as fast as those that followed.",
+        Number(cache.writes.value.round()),
+        Size(cache.block),
+        cache.faster
+    ));
+    answer.evidence.extend(as_many.map(filled_by_number));
+    answer.evidence.extend(depth_gain.map(gain_of_depth));
+    answer
+}
+
+likenew_core::sentences! {
+    fn filled_by_number(block: u64) =
+        "It takes as many writes of {}, so their number fills it, not their bytes.", Size(block);
+    fn gain_of_depth(gain: Factor) = "The deepest queue of writes reaches {gain} the rate of QD1.";
 }
 
 /// Stalls while small reads were measured, and the longest.
@@ -389,28 +316,27 @@ pub(super) fn steadiness(
         Answer::info(id, question, text)
             .caveat("Other programs or background work of the drive disturb it, so all intervals are wide.")
     };
-    let answer = answer.with_evidence(format!(
+    let mut answer = answer.with_evidence(format!(
         "{} points were measured repeatedly; their repeats differ by {} typically and {} at worst.",
         Number(points as f64),
         error(typical),
         error(worst)
     ));
-    match stalls {
-        Some(Stalls { count, longest }) => answer.with_evidence(format!(
-            "Small reads stalled {} times, for up to {longest}; this time is included.",
-            Number(*count as f64)
-        )),
-        None => answer,
-    }
+    answer.evidence.extend(stalls.map(stalled_reads));
+    answer
 }
 
-pub(super) fn in_doubt(text: &str) -> String {
-    format!("{text}; uncertain, as the drive was not steady")
+likenew_core::sentences! {
+    fn stalled_reads(stalls: &Stalls) =
+        "Small reads stalled {} times, for up to {}; this time is included.",
+        Number(stalls.count as f64), stalls.longest;
 }
 
-pub(super) fn repeat() -> &'static str {
-    "Measure again while nothing else uses the drive"
+likenew_core::sentences! {
+    pub(super) fn in_doubt(text: &str) = "{text}; uncertain, as the drive was not steady";
 }
+
+pub(super) const REPEAT: [&str; 2] = ["repeat", "Measure again while nothing else uses the drive"];
 
 // Summary and first screen.
 
@@ -418,35 +344,23 @@ pub(super) fn repeat() -> &'static str {
 pub(super) const REMARKS: [&str; 5] =
     ["write_cluster", "read_zones", "write_zones", "write_burst", "steadiness"];
 
-/// Access time and throughput of random requests; without a model, those of the shortest and the longest as
-/// measured.
-pub(super) struct Times {
-    pub(super) access: f64,
-    pub(super) throughput: f64,
-    pub(super) is_explained: bool,
-}
-
-fn read_summary(times: &Times) -> String {
-    let (access, rate) = (Latency(times.access), Rate(times.throughput));
-    if times.is_explained {
-        format!("A read takes {access} plus its length at {rate}.")
-    } else {
-        format!("Short reads take {access}, long ones run at {rate}; no model fits in between.")
-    }
-}
-
-fn write_summary(times: &Times) -> String {
-    let (access, rate) = (Latency(times.access), Rate(times.throughput));
-    if times.is_explained {
-        format!("A write takes {access} plus its length at {rate}.")
-    } else {
-        format!("Short writes take {access}, long ones run at {rate}; no model fits in between.")
-    }
+likenew_core::sentences! {
+    fn explained_times(op: Op, access: Latency, rate: Rate) = "A {op} takes {access} plus its length at {rate}.";
+    fn measured_times(op: Op, access: Latency, rate: Rate) =
+        "Short {op}s take {access}, long ones run at {rate}; no model fits in between.";
 }
 
 /// The result, in a sentence for each operation.
-pub(super) fn summary(read: Option<&Times>, write: Option<&Times>, is_steady: bool) -> String {
-    let sentences: Vec<String> = read.map(read_summary).into_iter().chain(write.map(write_summary)).collect();
+pub(super) fn summary<'a>(
+    specifications: impl Iterator<Item = &'a Specification>,
+    is_steady: bool,
+) -> String {
+    let sentence = |specification: &Specification| {
+        let times = if specification.model.is_some() { explained_times } else { measured_times };
+        let (access, rate) = (specification.access.value, specification.throughput.value);
+        times(specification.curve.op(), Latency(access), Rate(rate))
+    };
+    let sentences: Vec<String> = specifications.map(sentence).collect();
     match (sentences.is_empty(), is_steady) {
         (true, _) => "Too little was measured for a model.".into(),
         (false, true) => sentences.join(" "),
@@ -454,31 +368,28 @@ pub(super) fn summary(read: Option<&Times>, write: Option<&Times>, is_steady: bo
     }
 }
 
-/// A summary that begins with the error.
-pub(super) fn summary_after(problem: &Answer, summary: &str) -> String {
-    format!("{}: {}. {summary}", problem.question, problem.answer)
+likenew_core::sentences! {
+    /// A summary that begins with the error.
+    pub(super) fn summary_after(problem: &Answer, summary: &str) =
+        "{}: {}. {summary}", problem.question, problem.answer;
 }
 
-/// A row of the first screen.
-pub(super) struct OverviewLine {
-    pub(super) curve: Curve,
-    pub(super) access: Estimate,
-    pub(super) throughput: Estimate,
-    pub(super) model: Option<Form>,
-    /// Error of the model's predictions.
-    pub(super) error: Option<f64>,
-}
-
-/// The table of access times and throughputs, and the answers worth a line.
-pub(super) fn overview(lines: &[OverviewLine], remarks: Vec<String>, series: Option<String>) -> Overview {
+/// The table of access times and throughputs, with the error of the model's predictions, and the answers worth a
+/// line.
+pub(super) fn overview<'a>(
+    lines: impl Iterator<Item = (&'a Specification, Option<f64>)>,
+    remarks: Vec<String>,
+    series: Option<String>,
+) -> Overview {
     let mut table = OverviewTable::new(["", "access time", "throughput", "error", "model"]);
-    for line in lines {
+    for (specification, error_share) in lines {
+        let Specification { curve: of, model, throughput, access, .. } = *specification;
         table.push([
-            curve(line.curve).to_owned(),
-            time_text(line.access),
-            rate_text(line.throughput),
-            line.error.map_or_else(String::new, error),
-            line.model.map_or("none", short_model).to_owned(),
+            curve(of),
+            time_text(access),
+            estimated(throughput, Rate),
+            error_share.map_or_else(String::new, error),
+            model.map_or("none", short_model).to_owned(),
         ]);
     }
     let table = (!table.rows.is_empty()).then_some(table);
@@ -530,12 +441,16 @@ pub(super) const BURSTS_TITLE: &str = "Random writes after idling";
 
 #[cfg(test)]
 mod tests {
-    use likenew_core::findings::Standing;
-
     use super::*;
 
     fn quantity(value: f64, low: f64, high: f64) -> Estimate {
         Estimate { value, interval: Some(Interval { low, high }) }
+    }
+
+    fn random(op: Op, throughput: Estimate, access: Estimate) -> Specification {
+        let (curve, model) = (Curve::Random(op), Some(Form::Plain));
+        let (penalty, cluster, upper, advertised) = (None, None, None, None);
+        Specification { curve, model, throughput, access, penalty, cluster, upper, advertised }
     }
 
     fn prediction(form: Form, in_flight: Option<f64>) -> Prediction {
@@ -552,13 +467,14 @@ mod tests {
     #[test]
     fn access_time_and_throughput_are_told_with_their_intervals() {
         let (rate, access) = (quantity(131e6, 130e6, 132e6), quantity(442e3, 440e3, 445e3));
-        let told = specification(Curve::Random(Op::Read), rate, access, Some(Form::Plain), Some(143e6));
+        let measured = Specification { advertised: Some(143e6), ..random(Op::Read, rate, access) };
+        let told = specification(&measured);
         assert_eq!((&*told.question, &*told.answer), ("Random read", "442 µs access time, 131 MB/s"));
         assert_eq!(
             told.evidence,
             ["The access time lies between 440 µs and 445 µs.", "This is 92% of the rated 143 MB/s."]
         );
-        let told = specification(Curve::Random(Op::Read), rate, access, None, None);
+        let told = specification(&Specification { model: None, ..measured });
         assert_eq!(told.answer, "442 µs access time, 131 MB/s; no model fits in between");
         assert_eq!(told.standing, Standing::Unknown);
     }
@@ -566,7 +482,12 @@ mod tests {
     #[test]
     fn clusters_are_told_with_their_price() {
         let (cluster, penalty) = (quantity(8388608.0, 8388608.0, 8388608.0), quantity(241e6, 234e6, 249e6));
-        let told = write_cluster(cluster, penalty, Some(11.6e6));
+        let (unknown, upper) = (quantity(0.0, 0.0, 0.0), quantity(11.6e6, 11.6e6, 11.6e6));
+        let with_penalty = |penalty, upper| {
+            let random = random(Op::Write, unknown, unknown);
+            Specification { cluster: Some(cluster), penalty: Some(penalty), upper, ..random }
+        };
+        let told = write_cluster(&with_penalty(penalty, Some(upper))).unwrap();
         assert_eq!(told.answer, "8 MiB; each partial write costs 241 ms");
         assert_eq!(
             told.evidence,
@@ -576,45 +497,47 @@ mod tests {
                 "In that time the drive can read and rewrite at most 11.1 MiB.",
             ]
         );
-        let unsure = write_cluster(cluster, quantity(1e6, 0.0, 9e6), None);
+        let unsure = write_cluster(&with_penalty(quantity(1e6, 0.0, 9e6), None)).unwrap();
         assert_eq!(unsure.answer, "maybe 8 MiB; partial writes may cost nothing");
     }
 
     #[test]
     fn models_are_told_with_their_error() {
-        let told = explained(Curve::Random(Op::Write), &prediction(Form::Clusters, Some(8e6)));
-        assert_eq!(told.id, "random_write_model");
-        assert_eq!(told.answer, "access time + length/throughput + partial clusters, error 5.3%");
+        let told =
+            |curve, prediction| curve_model(curve, Standing::Info, explained(&prediction), Some(&prediction));
+        let clusters = told(Curve::Random(Op::Write), prediction(Form::Clusters, Some(8e6)));
+        assert_eq!(clusters.id, "random_write_model");
+        assert_eq!(clusters.answer, "access time + length/throughput + partial clusters, error 5.3%");
         assert_eq!(
-            told.evidence[1],
+            clusters.evidence[1],
             "The next best model, \"access time + length/throughput\", has an error of 31%."
         );
-        let told = explained(Curve::Depth(Op::Read), &prediction(Form::Bounds, Some(8.0)));
+        let told = told(Curve::Depth(Op::Read), prediction(Form::Bounds, Some(8.0)));
         assert_eq!(
             (&*told.question, &*told.answer),
             ("Random read depth model", "8 requests at once, error 5.3%")
         );
-        let told = unexplained(Curve::Random(Op::Read), &prediction(Form::Plain, None));
-        assert_eq!(told.answer, "no model fits; the best one errs by 5.3%");
-        let told = too_few_points(Curve::Random(Op::Read), 4);
-        assert_eq!(told.answer, "unknown: 4 points are too few to test a model");
+        assert_eq!(unexplained(0.053), "no model fits; the best one errs by 5.3%");
+        assert_eq!(too_few_points(4), "unknown: 4 points are too few to test a model");
         assert_eq!([error(0.000_4), error(0.031), error(11.0)], ["under 0.1%", "3.1%", "12.0×"]);
     }
 
     #[test]
     fn a_summary_holds_access_times_and_throughputs() {
-        let times = |access, throughput, is_explained| Times { access, throughput, is_explained };
-        let read = times(442e3, 131e6, true);
+        let times = |op, access: f64, rate: f64| {
+            random(op, quantity(rate, rate, rate), quantity(access, access, access))
+        };
+        let read = times(Op::Read, 442e3, 131e6);
         assert_eq!(
-            summary(Some(&read), Some(&times(245e6, 72.8e6, true)), true),
+            summary([&read, &times(Op::Write, 245e6, 72.8e6)].into_iter(), true),
             "A read takes 442 µs plus its length at 131 MB/s. A write takes 245 ms plus its length at 72.8 MB/s."
         );
         assert_eq!(
-            summary(Some(&read), None, false),
+            summary([&read].into_iter(), false),
             "The drive was not steady, so this is uncertain. A read takes 442 µs plus its length at 131 MB/s."
         );
         assert_eq!(
-            summary(None, Some(&times(116e6, 98.8e6, false)), true),
+            summary([&Specification { model: None, ..times(Op::Write, 116e6, 98.8e6) }].into_iter(), true),
             "Short writes take 116 ms, long ones run at 98.8 MB/s; no model fits in between."
         );
     }

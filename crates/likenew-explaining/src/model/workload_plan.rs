@@ -2,7 +2,7 @@
 //! points at which the models disagree most; then those measured only once or with much scatter.
 
 use std::collections::HashMap;
-use std::ops::{Range, RangeInclusive};
+use std::ops::RangeInclusive;
 
 use likenew_core::drive::TargetKind;
 use likenew_core::io::{DataClass, Op};
@@ -11,13 +11,13 @@ use likenew_core::region::Region;
 use likenew_core::segment::Segment;
 use likenew_core::units::Nanos;
 use likenew_core::workload::{AccessPattern, Mix, Stream, Until, Workload};
+use likenew_procedure_support::estimate::distinct;
 use likenew_procedure_support::workloads::prepare;
-use likenew_stats::interval::Interval;
 use rand::{SeedableRng as _, seq::SliceRandom as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::burst;
-use super::form::{DataPoint, Form, FormFit, Grain};
+use super::curve_fit::{DataPoint, Form, FormFit, Grain, join};
 use super::model_options::{ModelOptions, SPAN_STEP};
 use super::point::{Curve, MeasuredPoint, Point, PointPattern, VisitName, bytes_moved, measured_points};
 use super::wording;
@@ -162,7 +162,7 @@ impl<'a> WorkloadPlan<'a> {
     }
 
     fn region(&self) -> u64 {
-        self.region.region.end
+        self.region.bytes
     }
 
     /// The longest request to measure.
@@ -208,20 +208,13 @@ impl<'a> WorkloadPlan<'a> {
 
     /// The first points of every curve.
     fn first_points(&self) -> Vec<Point> {
-        let mut points = Vec::new();
-        for curve in self.curves() {
+        let of_curve = |curve| {
             let factor =
                 if matches!(curve, Curve::Sequential(_)) { FIRST_FACTOR_IN_SEQUENCE } else { FIRST_FACTOR };
-            points.extend(self.points_of(curve, factor));
-        }
-        let mut known = Vec::new();
-        points.retain(|point| {
-            self.is_possible(point) && !known.contains(point) && {
-                known.push(*point);
-                true
-            }
-        });
-        points
+            self.points_of(curve, factor)
+        };
+        let points = self.curves().into_iter().flat_map(of_curve);
+        distinct(points.filter(|point| self.is_possible(point)))
     }
 
     /// Points of a curve, with lengths at a constant ratio.
@@ -264,13 +257,7 @@ impl<'a> WorkloadPlan<'a> {
 
     /// The data points of a curve.
     pub(super) fn data_points(&self, curve: Curve) -> Vec<DataPoint> {
-        self.points_on(curve)
-            .map(|measured| DataPoint {
-                point: measured.point,
-                ns: measured.ns(),
-                deviation: measured.deviation(),
-            })
-            .collect()
+        self.points_on(curve).map(DataPoint::from).collect()
     }
 
     /// The measured points of a curve.
@@ -417,9 +404,7 @@ impl<'a> WorkloadPlan<'a> {
 
 /// Largest difference between forms at a point, as a share; infinite without forms.
 fn disagreement(fits: &[FormFit], point: &Point) -> f64 {
-    let ranges = fits.iter().map(|fit| fit.range_ns(point));
-    let whole =
-        ranges.reduce(|one, other| Interval { low: one.low.min(other.low), high: one.high.max(other.high) });
+    let whole = fits.iter().map(|fit| fit.range_ns(point)).reduce(join);
     whole.map_or(f64::INFINITY, |range| range.high / range.low - 1.0)
 }
 
@@ -448,10 +433,8 @@ const PREPARED_SHARE: u64 = 4;
 pub(super) struct MeasuredRegion {
     /// Bytes from the start of the drive, as asked for.
     pub(super) span: u64,
-    /// Addresses to measure.
-    pub(super) region: Range<u64>,
-    /// Whether the addresses are only a part of the span, because the rest holds no data.
-    pub(super) is_part: bool,
+    /// Bytes to measure: less than the span if the rest holds no data.
+    pub(super) bytes: u64,
     /// Whether the addresses are known to hold data.
     pub(super) is_known: bool,
 }
@@ -479,7 +462,7 @@ impl MeasuredRegion {
         let evidence = steps.evidence();
         let (geometry, kind) = (&evidence.geometry, evidence.identity.kind);
         let block = u64::from(geometry.block);
-        let whole = |is_known| Self { span, region: 0..span, is_part: false, is_known };
+        let whole = |is_known| Self { span, bytes: span, is_known };
         if kind == TargetKind::Folder {
             steps.run_seeded(|| prepare(span, span, options.data))?;
             return Ok(whole(true));
@@ -503,7 +486,7 @@ impl MeasuredRegion {
         let most = span.min(PREPARED_MAX).min(options.bytes_on(evidence) / PREPARED_SHARE);
         let prepared = if most >= SPAN_STEP { most - most % SPAN_STEP } else { most - most % block };
         steps.run_seeded(|| write("prepare", prepared))?;
-        Ok(Self { span, region: 0..prepared, is_part: prepared < span, is_known: true })
+        Ok(Self { span, bytes: prepared, is_known: true })
     }
 }
 

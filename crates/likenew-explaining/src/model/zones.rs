@@ -10,7 +10,7 @@ use likenew_stats::hold_out::{HoldOut, hold_out, simplest_equivalent};
 use likenew_stats::interval::{CONFIDENCE_95, Interval};
 use likenew_stats::least_squares::{PositiveSum, positive_sum};
 
-use super::form::DataPoint;
+use super::curve_fit::DataPoint;
 use super::point::{Curve, MeasuredPoint, PointPattern, Visit};
 use super::wording;
 use super::workload_plan::WorkloadPlan;
@@ -24,7 +24,8 @@ pub(super) struct Zones {
     line: PositiveSum<2>,
     even_error: HoldOut,
     zoned_error: HoldOut,
-    is_zoned: bool,
+    /// Whether the rate falls with the address.
+    pub(super) is_zoned: bool,
 }
 
 /// Fewest visits: fewer do not tell a line from a constant.
@@ -78,11 +79,6 @@ impl Zones {
         Some(Self { op, rates, line, even_error, zoned_error, is_zoned })
     }
 
-    /// Whether the rate falls with the address.
-    pub(super) fn is_zoned(&self) -> bool {
-        self.is_zoned
-    }
-
     /// The rate at a share of the addresses, in bytes a second.
     pub(super) fn rate_at(&self, share: f64) -> f64 {
         self.line.at(&[1.0 - share, share]).sqrt()
@@ -116,14 +112,7 @@ impl Zones {
                 visits: measured.visits.iter().map(correct_visit).collect(),
             }
         };
-        let points = workload_plan.points_on(curve).map(correct_point);
-        points
-            .map(|measured| DataPoint {
-                point: measured.point,
-                ns: measured.ns(),
-                deviation: measured.deviation(),
-            })
-            .collect()
+        workload_plan.points_on(curve).map(|measured| DataPoint::from(&correct_point(measured))).collect()
     }
 
     /// The rates at both ends of the addresses, if they differ.

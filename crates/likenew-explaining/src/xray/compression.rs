@@ -3,7 +3,6 @@
 
 use std::ops::Range;
 
-use likenew_core::drive::TargetKind;
 use likenew_core::findings::{Line, Series, Shape};
 use likenew_core::io::DataClass;
 use likenew_core::procedure::Ended;
@@ -13,8 +12,8 @@ use likenew_core::units::Nanos;
 use likenew_core::workload::Workload;
 use likenew_stats::summary::{median, quantile};
 
-use super::experiment::{Context, Experiment, Finding, Steps};
-use super::property::{Key, Property, Reason};
+use super::experiment::{Context, Finding, Steps};
+use super::property::{Key, Property, Reason, Remedy};
 use super::wording;
 use super::writing::{MedianComparison, reads_of_both, stream_latencies, write_in_order};
 use likenew_procedure_support::series::axis;
@@ -48,27 +47,13 @@ const CLEARLY: f64 = 0.7;
 const SCATTERS: f64 = 0.25;
 
 /// Writes zeros and random data in turns, then reads both.
-pub(super) struct CompressionExperiment;
-
-impl Experiment for CompressionExperiment {
-    fn name(&self) -> &'static str {
-        "compression"
-    }
-
-    fn run<'a>(&self, context: &Context<'a>, steps: &mut Steps<'a>) -> Finding {
-        if let Some(property) = refusal(context) {
-            return Finding::single(property, None);
-        }
-        let mut rounds = Vec::new();
-        let _ended = measure(steps, &mut rounds);
-        match rounds.last() {
-            Some(last) => {
-                let property = infer_property(&rounds);
-                Finding::single(property, Some(("zeros_and_random_data", picture(last))))
-            }
-            None => Finding::default(),
-        }
-    }
+pub(super) fn run<'a>(context: &Context<'a>, steps: &mut Steps<'a>) -> Result<Finding, Reason> {
+    context.expect_room(4 * AREA)?;
+    context.expect_long_files(AREA)?;
+    let mut rounds = Vec::new();
+    let _ended = measure(steps, &mut rounds);
+    let Some(last) = rounds.last() else { return Ok(Finding::default()) };
+    Ok(Finding::single(infer_property(&rounds), ("zeros_and_random_data", picture(last))))
 }
 
 /// Goes through rounds until one gives an answer.
@@ -79,28 +64,29 @@ fn measure(steps: &mut Steps<'_>, rounds: &mut Vec<Round>) -> Result<(), Ended> 
             let (name, data) = [("zeros", DataClass::Zero), ("random data", DataClass::Random)][area];
             let workload =
                 write_in_order(&format!("{name} {round}.{step}"), areas(round)[area].clone(), data);
-            write_times[area][step / 2] = run(steps, workload)?.elapsed().0 as f64;
+            write_times[area][step / 2] = within_budget(steps, workload)?.elapsed().0 as f64;
         }
         let rest = || Workload { name: format!("rest {round}"), ..Workload::rest(REST) };
         // Data read right after it was written was not relocated in between.
         let rests_before = round % 2 == 1;
         if rests_before {
-            run(steps, rest())?;
+            within_budget(steps, rest())?;
         }
-        let reads = run(steps, reads_of_both(&format!("reads {round}"), areas(round), READ, READS))?;
+        let reads =
+            within_budget(steps, reads_of_both(&format!("reads {round}"), areas(round), READ, READS))?;
         rounds.extend(Round::new(reads, write_times));
         if rounds.last().is_some_and(|round| round.word().is_some()) {
             break;
         }
         if !rests_before {
-            run(steps, rest())?;
+            within_budget(steps, rest())?;
         }
     }
     Ok(())
 }
 
 /// Runs a workload if the budget allows writing another area.
-fn run<'a>(steps: &mut Steps<'a>, workload: Workload) -> Result<&'a Segment, Ended> {
+fn within_budget<'a>(steps: &mut Steps<'a>, workload: Workload) -> Result<&'a Segment, Ended> {
     if steps.may_write(AREA) { steps.run(workload) } else { Err(Ended) }
 }
 
@@ -151,30 +137,16 @@ impl Round {
     }
 }
 
-/// Why compression cannot be tested here; `None` if it can.
-fn refusal(context: &Context<'_>) -> Option<Property> {
-    let undecided = |reason| Some(Property::undecided(Key::Compression, reason));
-    if !context.may_begin(4 * AREA) {
-        return undecided(context.write_refusal(4 * AREA));
-    }
-    match context.evidence.identity.kind {
-        TargetKind::Folder if context.evidence.geometry.boundary.is_some_and(|boundary| boundary < AREA) => {
-            undecided(wording::short_files())
-        }
-        _ => None,
-    }
-}
-
 fn infer_property(rounds: &[Round]) -> Property {
     let key = Key::Compression;
     let word = rounds.iter().find_map(|round| round.word().map(|word| (word, round)));
     let last = word.map_or_else(|| rounds.last().expect("there is a round"), |(_, round)| round);
-    let reason = |wording: fn(Latency, Latency, Share) -> Reason| {
-        wording(Latency(last.reads.first), Latency(last.reads.second), Share(last.write_ratio()))
-    };
+    let (zeros, random) = (Latency(last.reads.first), Latency(last.reads.second));
+    let reason = |how| Reason::new(how, wording::zeros_and_random(zeros, random, Share(last.write_ratio())));
+    let unclear = || reason(wording::ZEROS_UNCLEAR).decided_by(Remedy::Quiet);
     match word {
-        Some(("yes", _)) => return Property::word(key, "yes", 0.98, reason(wording::zeros_faster)),
-        Some((word, _)) => return Property::word(key, word, 0.98, reason(wording::zeros_no_faster)),
+        Some(("yes", _)) => return Property::word(key, "yes", 0.98, reason(wording::ZEROS_FASTER)),
+        Some((word, _)) => return Property::word(key, word, 0.98, reason(wording::ZEROS_NO_FASTER)),
         None => {}
     }
     let pairs: Vec<f64> = rounds
@@ -184,18 +156,18 @@ fn infer_property(rounds: &[Round]) -> Property {
         })
         .collect();
     if pairs.len() < 2 * ROUNDS {
-        return Property::undecided(key, reason(wording::zeros_unclear));
+        return Property::undecided(key, unclear());
     }
     let middle = median(&pairs).expect("there are several");
-    let with_pairs = |reason: Reason| wording::write_pairs(reason, pairs.len(), Share(middle));
+    let with_pairs = |reason: Reason| reason.and(wording::write_pairs(pairs.len(), Share(middle)));
     let reads = median(&rounds.iter().map(|round| round.reads.ratio()).collect::<Vec<_>>()).expect("several");
     // Zeros that read slower, or only partly write faster, are not compression.
     if pairs.iter().all(|ratio| *ratio < CLEARLY) && reads < 1.0 {
-        Property::word(key, "yes", 0.97, with_pairs(reason(wording::zeros_faster)))
+        Property::word(key, "yes", 0.97, with_pairs(reason(wording::ZEROS_FASTER)))
     } else if middle > CLEARLY && reads > CLEARLY {
-        Property::word(key, "no", 0.97, with_pairs(reason(wording::zeros_no_faster)))
+        Property::word(key, "no", 0.97, with_pairs(reason(wording::ZEROS_NO_FASTER)))
     } else {
-        Property::undecided(key, with_pairs(reason(wording::zeros_unclear)))
+        Property::undecided(key, with_pairs(unclear()))
     }
 }
 

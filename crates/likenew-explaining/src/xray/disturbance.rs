@@ -62,8 +62,8 @@ impl Noise {
 }
 
 /// What disturbs an X-ray: the noise of the drive, and `background_io` that a later test met.
-pub(super) fn disturbances(noise: Option<&Noise>, background_io: Option<BackgroundIo>) -> Vec<Disturbance> {
-    let mut disturbances = noise.map(Noise::disturbances).unwrap_or_default();
+pub(super) fn disturbances(noise: Option<Noise>, background_io: Option<BackgroundIo>) -> Vec<Disturbance> {
+    let mut disturbances = noise.map(|noise| noise.disturbances()).unwrap_or_default();
     let is_known = noise.is_some_and(|noise| noise.background_io.disturb());
     disturbances.extend(background_io.filter(|_| !is_known).map(|background_io| background_io.disturbance()));
     disturbances

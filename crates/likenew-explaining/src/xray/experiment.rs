@@ -27,9 +27,6 @@ pub(super) struct Steps<'a> {
     budget: u64,
     /// Indices of the segments that this experiment has not followed yet.
     own: std::vec::IntoIter<usize>,
-    /// All segments before the next step, and the bytes that they wrote.
-    before: &'a [Segment],
-    written: u64,
     ends_at_errors: bool,
     has_failed: bool,
     /// Whether only the next step is asked for.
@@ -39,26 +36,8 @@ pub(super) struct Steps<'a> {
 
 impl<'a> Steps<'a> {
     fn new(evidence: &'a Evidence, budget: u64, own: Vec<usize>, is_planning: bool) -> Self {
-        let mut steps = Self {
-            evidence,
-            budget,
-            own: own.into_iter(),
-            before: &[],
-            written: 0,
-            ends_at_errors: false,
-            has_failed: false,
-            is_planning,
-            wanted: None,
-        };
-        steps.advance();
-        steps
-    }
-
-    /// Brings `before` and `written` up to the next step.
-    fn advance(&mut self) {
-        let (segments, known) = (&self.evidence.segments, self.before.len());
-        self.before = &segments[..self.own.as_slice().first().copied().unwrap_or(segments.len())];
-        self.written += self.before[known..].iter().map(bytes_written).sum::<u64>();
+        let own = own.into_iter();
+        Self { evidence, budget, own, ends_at_errors: false, has_failed: false, is_planning, wanted: None }
     }
 
     /// Runs a workload.
@@ -73,7 +52,6 @@ impl<'a> Steps<'a> {
             self.wanted.get_or_insert(workload);
             return Err(Ended);
         };
-        self.advance();
         let segment = &self.evidence.segments[index];
         self.has_failed |= segment.errors() > 0;
         Ok(segment)
@@ -108,12 +86,13 @@ impl<'a> Steps<'a> {
 
     /// All that was done before the next step was due.
     pub(super) fn before(&self) -> &'a [Segment] {
-        self.before
+        let segments = &self.evidence.segments;
+        &segments[..self.own.as_slice().first().copied().unwrap_or(segments.len())]
     }
 
     /// Bytes that may be written from the next step on.
     pub(super) fn remaining(&self) -> u64 {
-        self.budget.saturating_sub(self.written)
+        self.budget.saturating_sub(self.before().iter().map(bytes_written).sum())
     }
 
     /// Whether the budget allows this many more bytes of writes.
@@ -124,18 +103,28 @@ impl<'a> Steps<'a> {
 
 /// One experiment of an X-ray. It has no state: the next step and the findings follow from the context, which
 /// may be incomplete or, in a dry run, hold segments without I/Os.
-pub(super) trait Experiment: Sync {
+pub(super) struct Experiment {
     /// Its name, which begins the names of its workloads: one word, or several joined by hyphens.
-    fn name(&self) -> &'static str;
+    pub(super) name: &'static str,
+    /// The properties that it is made for; none if it only prepares the drive for others.
+    pub(super) keys: &'static [Key],
+    /// The experiment from its first workload to its findings. Properties that are not among them stay as they
+    /// were. Fails with why it cannot be done here, which leaves all of its properties unknown.
+    pub(super) run: for<'a> fn(&Context<'a>, &mut Steps<'a>) -> Result<Finding, Reason>,
+}
 
-    /// The experiment from its first workload to its findings. Properties that are not among them stay as they were.
-    fn run<'a>(&self, context: &Context<'a>, steps: &mut Steps<'a>) -> Finding;
+impl Experiment {
+    /// What it finds where it cannot be done.
+    pub(super) fn refused(&self, reason: Reason) -> Finding {
+        let properties = self.keys.iter().map(|key| Property::undecided(*key, reason.clone()));
+        Finding::of(properties.collect::<Vec<_>>())
+    }
 }
 
 /// Bytes of one trim; the span is a multiple of it.
 const TRIM_BLOCK: u32 = 16 << 20;
 /// Bytes of a simulated drive whose fill takes about a minute of this computer's time; more takes several.
-pub(super) const SIMULATED_MAX: u64 = 96 << 30;
+const SIMULATED_MAX: u64 = 96 << 30;
 
 /// What a test knows.
 pub(super) struct Context<'a> {
@@ -150,14 +139,27 @@ pub(super) struct Context<'a> {
     pub(super) segments: Vec<&'a Segment>,
     /// Whether this test was asked for by name.
     pub(super) is_named: bool,
-    /// Findings of the tests before it.
-    pub(super) inferences: InferredProperties,
+    /// The properties that the tests before it found; all others are undecided.
+    properties: Vec<Property>,
+    /// I/Os of other programs, as first found.
+    pub(super) background_io: Option<BackgroundIo>,
+    /// What else those tests found.
+    pub(super) shared: Shared,
 }
 
 impl<'a> Context<'a> {
     pub(super) fn new(evidence: &'a Evidence, span: u64, budget: u64, is_planning: bool) -> Self {
-        let inferences = InferredProperties::default();
-        Self { evidence, span, budget, is_planning, segments: Vec::new(), is_named: false, inferences }
+        Self {
+            evidence,
+            span,
+            budget,
+            is_planning,
+            segments: Vec::new(),
+            is_named: false,
+            properties: Vec::new(),
+            background_io: None,
+            shared: Shared::default(),
+        }
     }
 
     /// Turns to the next test; returns the steps that run its workloads.
@@ -179,27 +181,29 @@ impl<'a> Context<'a> {
         };
         let spent: u64 = self.segments.iter().map(|segment| bytes_written(segment)).sum();
         properties.iter_mut().for_each(|property| property.bytes_written = spent);
-        self.inferences.shared.add(shared);
+        self.shared.add(shared);
         let background_io = BackgroundIo::in_segment(self.segments.iter().copied());
         if background_io.disturb() {
-            self.inferences.background_io.get_or_insert(background_io);
+            self.background_io.get_or_insert(background_io);
         }
         let is_busy = self.is_busy();
-        let judge = |property: Property| if is_busy { in_noise(property) } else { property };
-        self.inferences.record(properties.into_iter().map(judge).collect());
+        for property in properties {
+            // The newest answer for a property counts.
+            self.properties.retain(|old| old.key != property.key);
+            self.properties.push(if is_busy { in_noise(property) } else { property });
+        }
         pictures
     }
 
     /// Whether something other than the drive affects the latencies of this test.
     pub(super) fn is_busy(&self) -> bool {
-        self.inferences.noise().is_some_and(Noise::is_busy)
+        self.shared.noise.is_some_and(|noise| noise.is_busy())
             || BackgroundIo::in_segment(self.segments.iter().copied()).disturb()
     }
 
     /// Whether other programs use the drive; their writes would take part of whatever is filled.
     pub(super) fn has_others(&self) -> bool {
-        self.inferences.background_io().is_some()
-            || BackgroundIo::in_segment(self.segments.iter().copied()).disturb()
+        self.background_io.is_some() || BackgroundIo::in_segment(self.segments.iter().copied()).disturb()
     }
 
     /// The smallest unit of address, in bytes.
@@ -213,7 +217,7 @@ impl<'a> Context<'a> {
     }
 
     /// Whether a test that has not begun may write this many bytes.
-    pub(super) fn may_begin(&self, bytes: u64) -> bool {
+    fn may_begin(&self, bytes: u64) -> bool {
         !self.segments.is_empty() || self.could_write(bytes)
     }
 
@@ -230,7 +234,7 @@ impl<'a> Context<'a> {
 
     /// Whether trimmed data is forgotten, as far as that is known.
     pub(super) fn loses_writes(&self) -> bool {
-        self.evidence.geometry.trims && self.inferences.word(Key::Trim) != Some("ignored")
+        self.evidence.geometry.trims && self.word(Key::Trim) != Some("ignored")
     }
 
     /// Trims the whole span.
@@ -240,19 +244,39 @@ impl<'a> Context<'a> {
         Workload::new(name, Until::bytes(self.span), vec![stream])
     }
 
-    /// Why flash of a known kind cannot be tested with `bytes` of writes; `None` if it can.
-    pub(super) fn flash_refusal(&self, key: Key, bytes: u64) -> Option<Property> {
-        let reason = match self.inferences.word(Key::Medium) {
-            None => wording::medium_unknown(),
-            Some(medium) if medium != "flash" => wording::only_flash(),
-            _ if !self.may_begin(bytes) => self.write_refusal(bytes),
-            _ => return None,
-        };
-        Some(Property::undecided(key, reason))
+    /// Whether a test that writes `bytes` to flash can be done.
+    ///
+    /// # Errors
+    /// Why it cannot.
+    pub(super) fn expect_flash(&self, bytes: u64) -> Result<(), Reason> {
+        match self.word(Key::Medium) {
+            Some("flash") => self.expect_room(bytes),
+            Some(_) => Err(wording::only_flash()),
+            None => Err(wording::medium_unknown()),
+        }
+    }
+
+    /// Whether a test that writes `bytes` can be done.
+    ///
+    /// # Errors
+    /// Why it cannot.
+    pub(super) fn expect_room(&self, bytes: u64) -> Result<(), Reason> {
+        if self.may_begin(bytes) { Ok(()) } else { Err(self.write_refusal(bytes)) }
+    }
+
+    /// Whether the files of a folder are at least this long.
+    ///
+    /// # Errors
+    /// That they are not.
+    pub(super) fn expect_long_files(&self, bytes: u64) -> Result<(), Reason> {
+        let Evidence { identity, geometry, .. } = self.evidence;
+        let is_short = geometry.boundary.is_some_and(|boundary| boundary < bytes);
+        let is_refused = identity.kind == TargetKind::Folder && is_short;
+        if is_refused { Err(wording::short_files()) } else { Ok(()) }
     }
 
     /// Why this many bytes cannot be written here.
-    pub(super) fn write_refusal(&self, bytes: u64) -> Reason {
+    fn write_refusal(&self, bytes: u64) -> Reason {
         if self.evidence.geometry.writable {
             wording::too_few_writes(bytes, self.remaining())
         } else {
@@ -260,26 +284,88 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Why the drive cannot be filled here, or only in part.
-    pub(super) fn part_refusal(&self) -> Reason {
-        match self.evidence.identity.kind {
-            TargetKind::Device | TargetKind::Simulated => wording::part_of_drive(),
-            TargetKind::Folder | TargetKind::File | TargetKind::Nop => wording::no_drive(),
-        }
+    /// Whether the whole drive can be filled.
+    ///
+    /// # Errors
+    /// Why it cannot.
+    pub(super) fn expect_fill(&self) -> Result<(), Reason> {
+        let can_fill = self.is_whole() && !self.fills_too_long() && self.may_begin(self.span);
+        if can_fill { Ok(()) } else { Err(self.fill_refusal()) }
+    }
+
+    fn fills_too_long(&self) -> bool {
+        self.evidence.identity.kind == TargetKind::Simulated && self.span > SIMULATED_MAX
     }
 
     /// Why what needs a full drive was not measured.
     pub(super) fn fill_refusal(&self) -> Reason {
-        let is_simulated = self.evidence.identity.kind == TargetKind::Simulated;
         if !self.is_whole() {
-            self.part_refusal()
-        } else if is_simulated && self.span > SIMULATED_MAX {
+            match self.evidence.identity.kind {
+                TargetKind::Device | TargetKind::Simulated => wording::part_of_drive(),
+                TargetKind::Folder | TargetKind::File | TargetKind::Nop => wording::no_drive(),
+            }
+        } else if self.fills_too_long() {
             wording::fill_too_long()
         } else if self.could_write(self.span) {
             wording::fill_missing()
         } else {
             self.write_refusal(self.span).how(wording::NEEDS_FILL)
         }
+    }
+
+    /// The value of a property.
+    pub(super) fn property(&self, key: Key) -> Property {
+        self.found(key).cloned().unwrap_or_else(|| Property::undecided(key, wording::not_tested()))
+    }
+
+    fn found(&self, key: Key) -> Option<&Property> {
+        self.properties.iter().find(|property| property.key == key)
+    }
+
+    /// The word of a property, if it has one.
+    pub(super) fn word(&self, key: Key) -> Option<&'static str> {
+        self.found(key).and_then(Property::text)
+    }
+
+    /// Whether the drive is known to map whole blocks, and how large they are.
+    pub(super) fn is_block_map(&self) -> bool {
+        matches!(self.word(Key::Mapping), Some("hybrid" | "block"))
+            && self.number(Key::EraseUnitBytes).is_some()
+    }
+
+    /// The number of a property, if it has one.
+    pub(super) fn number(&self, key: Key) -> Option<f64> {
+        self.found(key).and_then(Property::value)
+    }
+
+    /// Whether the experiment has filled an empty drive, as far as that can be told.
+    pub(super) fn is_filled_whole(&self) -> bool {
+        self.shared.fill.is_some_and(|fill| fill.is_whole)
+    }
+
+    /// What looked like a cache in the fill.
+    pub(super) fn cliff(&self) -> Option<Cliff> {
+        self.shared.fill?.cliff
+    }
+
+    /// The pseudo-SLC cache that the fill found, if any.
+    pub(super) fn slc_cache(&self) -> Option<Cliff> {
+        self.cliff().filter(|_| self.number(Key::SlcCacheBytes).is_some())
+    }
+
+    /// How much equal rounds of reads differ, as a share; 0 if that was not measured.
+    pub(super) fn spread(&self) -> f64 {
+        self.shared.noise.map_or(0.0, |noise| noise.spread)
+    }
+
+    /// Whether the medium is not known to be another one.
+    pub(super) fn may_be(&self, medium: &str) -> bool {
+        self.word(Key::Medium).is_none_or(|known| known == medium)
+    }
+
+    /// Whether the medium is this one: `disk`, `shingled_disk`, `flash` or `virtual`.
+    pub(super) fn is(&self, medium: &str) -> bool {
+        self.word(Key::Medium) == Some(medium)
     }
 }
 
@@ -339,81 +425,6 @@ const CONFIDENCE_IN_NOISE: f64 = 0.85;
 
 /// Widest interval that still counts in noise, as a multiple of the number. Chosen: a factor of two or so.
 const WIDTH_MAX: f64 = 1.0;
-
-/// The findings of all tests up to now. A property that no test has found is undecided.
-#[derive(Default)]
-pub(super) struct InferredProperties {
-    properties: Vec<Property>,
-    background_io: Option<BackgroundIo>,
-    pub(super) shared: Shared,
-}
-
-impl InferredProperties {
-    /// Records findings; the newest answer for a property counts.
-    pub(super) fn record(&mut self, properties: Vec<Property>) {
-        for property in properties {
-            self.properties.retain(|old| old.key != property.key);
-            self.properties.push(property);
-        }
-    }
-
-    /// How steadily the drive answers, if that was measured.
-    pub(super) fn noise(&self) -> Option<&Noise> {
-        self.shared.noise.as_ref()
-    }
-
-    /// I/Os of other programs, as first found.
-    pub(super) fn background_io(&self) -> Option<BackgroundIo> {
-        self.background_io
-    }
-
-    /// The value of a property.
-    pub(super) fn property(&self, key: Key) -> Property {
-        let property = self.properties.iter().find(|property| property.key == key);
-        property.cloned().unwrap_or_else(|| Property::undecided(key, wording::not_tested()))
-    }
-
-    /// The word of a property, if it has one.
-    pub(super) fn word(&self, key: Key) -> Option<&'static str> {
-        self.properties.iter().find(|property| property.key == key).and_then(|property| {
-            match property.state {
-                State::Word(word) => Some(word),
-                _ => None,
-            }
-        })
-    }
-
-    /// Whether the drive is known to map whole blocks, and how large they are.
-    pub(super) fn is_block_map(&self) -> bool {
-        matches!(self.word(Key::Mapping), Some("hybrid" | "block"))
-            && self.number(Key::EraseUnitBytes).is_some()
-    }
-
-    /// The number of a property, if it has one.
-    pub(super) fn number(&self, key: Key) -> Option<f64> {
-        self.properties.iter().find(|property| property.key == key).and_then(Property::value)
-    }
-
-    /// Whether the experiment has filled an empty drive, as far as that can be told.
-    pub(super) fn is_filled_whole(&self) -> bool {
-        self.shared.fill.is_some_and(|fill| fill.is_whole)
-    }
-
-    /// What looked like a cache in the fill.
-    pub(super) fn cliff(&self) -> Option<Cliff> {
-        self.shared.fill?.cliff
-    }
-
-    /// The pseudo-SLC cache that the fill found, if any.
-    pub(super) fn slc_cache(&self) -> Option<Cliff> {
-        self.cliff().filter(|_| self.number(Key::SlcCacheBytes).is_some())
-    }
-
-    /// Whether the medium is this one: `disk`, `shingled_disk`, `flash` or `virtual`.
-    pub(super) fn is(&self, medium: &str) -> bool {
-        self.word(Key::Medium) == Some(medium)
-    }
-}
 
 /// A property found while something else used the drive: with lower confidence and twice the interval, or
 /// unknown if that allows nearly everything.
@@ -486,9 +497,15 @@ pub(super) struct FirstFill {
 pub(super) struct Cliff {
     /// Bytes before it.
     pub(super) bytes: f64,
+    /// Uncertainty of those bytes, to either side.
+    pub(super) error: f64,
     /// Nanoseconds per byte before and after it.
     pub(super) before: f64,
     pub(super) after: f64,
+    /// Bytes seen after it.
+    pub(super) seen_after: f64,
+    /// Bytes of the whole fill.
+    pub(super) fill: f64,
 }
 
 impl Shared {
@@ -509,9 +526,14 @@ impl Finding {
         Self { properties: self.properties.into_iter().map(undecided).collect(), shared, ..Self::default() }
     }
 
+    /// Properties without a signature.
+    pub(super) fn of(properties: impl Into<Vec<Property>>) -> Self {
+        Self { properties: properties.into(), ..Self::default() }
+    }
+
     /// One property and its signature.
-    pub(super) fn single(property: Property, picture: Option<(&'static str, Series)>) -> Self {
-        Self { properties: vec![property], pictures: picture.into_iter().collect(), ..Self::default() }
+    pub(super) fn single(property: Property, picture: (&'static str, Series)) -> Self {
+        Self { pictures: vec![picture], ..Self::of([property]) }
     }
 }
 

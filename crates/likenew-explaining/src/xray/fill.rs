@@ -5,7 +5,6 @@
 
 use std::ops::Range;
 
-use likenew_core::drive::TargetKind;
 use likenew_core::findings::{Line, Mark, Series, Shape};
 use likenew_core::io::{DataClass, Op};
 use likenew_core::procedure::Ended;
@@ -19,15 +18,15 @@ use likenew_stats::change_points::{Knee, knees};
 use likenew_stats::summary::median;
 
 use super::experiment::{
-    Cliff, Context, Experiment, Finding, FirstFill, SIMULATED_MAX, Shared, Steps, bytes_written, latencies,
-    random_reads, sampled, sequential_writes,
+    Cliff, Context, Finding, FirstFill, Shared, Steps, bytes_written, latencies, random_reads, sampled,
+    sequential_writes,
 };
 use super::idle::Idle;
-use super::property::{Key, Property, Reason, State};
+use super::property::{Key, Property, Reason};
 use super::wording;
 use super::writing::WriteProgress;
 
-const NAME: &str = "fill";
+pub(super) const NAME: &str = "fill";
 const FULL: &str = "reads after fill";
 const PIECE: &str = "piece";
 const BURST: &str = "burst after rest";
@@ -63,22 +62,14 @@ const MORE_SHARE: f64 = 0.3;
 const WAIT_FOR_STRONGER: f64 = 0.45;
 
 /// Empties the drive if possible, and fills it once sequentially.
-pub(super) struct FillExperiment;
-
-impl Experiment for FillExperiment {
-    fn name(&self) -> &'static str {
-        NAME
+pub(super) fn run<'a>(context: &Context<'a>, steps: &mut Steps<'a>) -> Result<Finding, Reason> {
+    if context.segments.is_empty() {
+        expect_possible(context)?;
     }
-
-    fn run<'a>(&self, context: &Context<'a>, steps: &mut Steps<'a>) -> Finding {
-        if let Some(reason) = obstacle(context).filter(|_| context.segments.is_empty()) {
-            return Finding { properties: undecided_properties(&reason), ..Finding::default() };
-        }
-        steps.end_at_errors();
-        let mut fill = Fill::default();
-        let _ended = fill.measure(context, steps);
-        steps.conclude(|| fill.finding(context))
-    }
+    steps.end_at_errors();
+    let mut fill = Fill::default();
+    let _ended = fill.measure(context, steps);
+    Ok(steps.conclude(|| fill.finding(context)))
 }
 
 /// A fill as far as it has come.
@@ -92,7 +83,7 @@ struct Fill<'a> {
     pieces: Vec<&'a Segment>,
     was_flushed: bool,
     /// A write buffer that the flush showed, and the bytes filled before it: a flush empties a buffer, but no cache in flash.
-    buffer: Option<(Cache, f64)>,
+    buffer: Option<(Cliff, f64)>,
     /// Bytes before the first piece.
     bytes_before: f64,
     read_before: Option<&'a Segment>,
@@ -164,9 +155,9 @@ impl<'a> Fill<'a> {
     }
 
     /// The faster part, once it has ended for certain.
-    fn ended_cache(&self, end: u64) -> Option<Cache> {
+    fn ended_cache(&self, end: u64) -> Option<Cliff> {
         let is_late = self.bytes() as f64 > WAIT_FOR_STRONGER * end as f64;
-        Cache::find(&self.progress()).filter(|cache| cache.is_seen_after() && (cache.is_strong() || is_late))
+        Cliff::find(&self.progress()).filter(|cache| cache.is_seen_after() && (cache.is_strong() || is_late))
     }
 
     /// Fills until a faster part that is no write buffer has ended.
@@ -175,7 +166,7 @@ impl<'a> Fill<'a> {
         context: &Context<'a>,
         steps: &mut Steps<'a>,
         end: u64,
-    ) -> Result<Option<Cache>, Ended> {
+    ) -> Result<Option<Cliff>, Ended> {
         loop {
             while self.bytes() < end && steps.goes_on(PIECE, || self.ended_cache(end).is_none()) {
                 self.write_piece(steps, end)?;
@@ -201,7 +192,7 @@ impl<'a> Fill<'a> {
     }
 
     /// Rests several times, each time with the cache full, and measures how much of it is fast again.
-    fn recover(&mut self, steps: &mut Steps<'a>, cache: &Cache, end: u64) -> Result<(), Ended> {
+    fn recover(&mut self, steps: &mut Steps<'a>, cache: &Cliff, end: u64) -> Result<(), Ended> {
         let length = in_blocks(BURST_SHARE * cache.bytes);
         while self.recoveries.len() < RESTS_MAX && self.fits(steps, length, end) {
             let Some(rest) = Recovery::new(cache, &self.recoveries).rest() else { break };
@@ -215,7 +206,7 @@ impl<'a> Fill<'a> {
     }
 
     /// Rests until the drive folds the cache by itself, and fills a part of it again after each time.
-    fn fold(&mut self, steps: &mut Steps<'a>, cache: &Cache, end: u64) -> Result<(), Ended> {
+    fn fold(&mut self, steps: &mut Steps<'a>, cache: &Cliff, end: u64) -> Result<(), Ended> {
         if self.bytes() >= end {
             return Ok(());
         }
@@ -244,59 +235,54 @@ impl<'a> Fill<'a> {
 
     fn finding(&self, context: &Context<'_>) -> Finding {
         let progress = self.progress();
-        let cache = Cache::find(&progress);
+        let cache = Cliff::find(&progress);
+        let undecided = |reason: Reason| KEYS.map(|key| Property::undecided(key, reason.clone())).to_vec();
         let properties = match (&cache, self.was_empty()) {
             _ if progress.bytes() == 0.0 => return Finding::default(),
-            _ if !context.inferences.is("flash") => undecided_properties(&wording::medium_unknown()),
-            (_, None) => undecided_properties(&wording::fill_unfinished()),
-            _ if context.has_others() => undecided_properties(&wording::shared_drive()),
-            (_, Some(false)) => undecided_properties(&wording::could_not_be_emptied()),
-            (None, Some(true)) => absent_properties(&progress),
+            _ if !context.is("flash") => undecided(wording::medium_unknown()),
+            (_, None) => undecided(wording::fill_unfinished()),
+            _ if context.has_others() => undecided(wording::shared_drive()),
+            (_, Some(false)) => undecided(wording::could_not_be_emptied()),
+            (None, Some(true)) => {
+                let reason = wording::filled_evenly(Rate(1e9 * progress.bytes() / progress.ns()));
+                KEYS.map(|key| Property::absent(key, 0.97, reason.clone())).to_vec()
+            }
             (Some(cache), Some(true)) => {
                 let recovery = Recovery::new(cache, &self.recoveries);
                 let size = cache.size(context, self.bytes_before);
-                let speed_and_recovery = match size.state {
-                    State::Number { .. } => [cache.speed_after(context), recovery.property(context)],
-                    _ => [Key::SlcSpeedAfterBytesPerS, Key::SlcRecoveryNs]
+                let speed_and_recovery = match size.value() {
+                    Some(_) => [cache.speed_after(context), recovery.property(context)],
+                    None => [Key::SlcSpeedAfterBytesPerS, Key::SlcRecoveryNs]
                         .map(|key| Property::undecided(key, wording::cache_size_unknown())),
                 };
-                std::iter::once(size).chain(speed_and_recovery).chain(self.idle.property(context)).collect()
+                std::iter::once(size)
+                    .chain(speed_and_recovery)
+                    .chain(self.idle.rests().property(context))
+                    .collect()
             }
         };
         let pieces = WriteProgress::from_segments(self.pieces.iter().copied());
         let fill = FirstFill {
             is_whole: self.read_after.is_some(),
-            cliff: cache.as_ref().map(|cache| Cliff {
-                bytes: cache.bytes,
-                before: cache.before,
-                after: cache.after,
-            }),
+            cliff: cache,
             last_cost: pieces.cost_between(0.8 * pieces.bytes(), pieces.bytes()).unwrap_or(0.0),
         };
-        let mut picture = picture(&progress);
-        picture.marks = cache.iter().map(Cache::mark).collect::<Vec<Mark>>();
+        let picture = picture(&progress).marks(cache.as_ref().map(Cliff::mark));
         let shared = Shared { fill: Some(fill), ..Shared::default() };
         Finding { properties, pictures: vec![("speed_of_first_fill", picture)], shared }
     }
 }
 
-/// Why the drive cannot be filled here.
-fn obstacle(context: &Context<'_>) -> Option<Reason> {
-    let simulated = context.evidence.identity.kind == TargetKind::Simulated;
-    if context.inferences.word(Key::Medium).is_some_and(|medium| medium != "flash") {
-        return Some(wording::only_flash());
+/// Whether the drive can be filled, and shows more then.
+fn expect_possible(context: &Context<'_>) -> Result<(), Reason> {
+    if !context.may_be("flash") {
+        return Err(wording::only_flash());
     }
     // Some clusters show as much of a block map as a full drive does.
-    if context.inferences.is_block_map() && !context.is_named {
-        return Some(wording::block_map_not_filled());
+    if context.is_block_map() && !context.is_named {
+        return Err(wording::block_map_not_filled());
     }
-    if !context.is_whole() {
-        return Some(context.part_refusal());
-    }
-    if simulated && context.span > SIMULATED_MAX {
-        return Some(wording::fill_too_long());
-    }
-    (!context.may_begin(context.span)).then(|| context.fill_refusal())
+    context.expect_fill()
 }
 
 /// Slow random reads that keep the drive from resting.
@@ -325,16 +311,8 @@ pub(super) fn is_going_on(segments: &[Segment]) -> bool {
     has(PIECE) && !has(FULL)
 }
 
-const KEYS: [Key; 3] = [Key::SlcCacheBytes, Key::SlcSpeedAfterBytesPerS, Key::SlcRecoveryNs];
-
-fn undecided_properties(reason: &Reason) -> Vec<Property> {
-    KEYS.into_iter().map(|key| Property::undecided(key, reason.clone())).collect()
-}
-
-fn absent_properties(progress: &WriteProgress) -> Vec<Property> {
-    let reason = wording::filled_evenly(Rate(1e9 * progress.bytes() / progress.ns()));
-    KEYS.into_iter().map(|key| Property::absent(key, 0.97, reason.clone())).collect()
-}
+/// What a fill shows.
+pub(super) const KEYS: [Key; 3] = [Key::SlcCacheBytes, Key::SlcSpeedAfterBytesPerS, Key::SlcRecoveryNs];
 
 fn picture(progress: &WriteProgress) -> Series {
     Series::new(wording::FIRST_FILL, Shape::Line, axis("written", "bytes"), speed())
@@ -368,24 +346,8 @@ const FOLDING: f64 = 0.12;
 /// of a burst.
 const CACHE_SHARE_MIN: f64 = 0.04;
 
-/// The part of a fill before the strongest lasting drop in speed.
-#[derive(Clone, Debug, PartialEq)]
-struct Cache {
-    /// Bytes before the drop.
-    bytes: f64,
-    /// Uncertainty of those bytes, to either side.
-    error: f64,
-    /// Nanoseconds per byte before and after the drop.
-    before: f64,
-    after: f64,
-    /// Bytes seen after the drop.
-    seen_after: f64,
-    /// Bytes of the whole fill.
-    fill: f64,
-}
-
-impl Cache {
-    /// Finds the cache in an uninterrupted fill; `None` without a lasting drop.
+impl Cliff {
+    /// Finds the strongest lasting drop of an uninterrupted fill; `None` without one.
     fn find(progress: &WriteProgress) -> Option<Self> {
         let speeds = progress.speeds(SEARCHED);
         let values: Vec<f64> = speeds.iter().map(|[_, speed]| *speed).collect();
@@ -445,10 +407,11 @@ impl Cache {
     }
 
     fn error_with(&self, context: &Context<'_>) -> f64 {
-        let noise = context.inferences.noise().map_or(0.0, |noise| noise.spread);
         self.error
             + self.bytes
-                * (0.003 + noise * self.before.max(self.after - self.before) / (self.after - self.before))
+                * (0.003
+                    + context.spread() * self.before.max(self.after - self.before)
+                        / (self.after - self.before))
     }
 
     /// The size of the cache. Blocks open when the fill began hold less, by a part of `earlier` writes.
@@ -456,7 +419,7 @@ impl Cache {
         let error = self.error_with(context);
         let reason = wording::write_cliff(self.bytes, Rate(1e9 / self.before), Rate(1e9 / self.after));
         if error > 0.2 * self.bytes {
-            return Property::undecided(Key::SlcCacheBytes, wording::vague_cliff(reason));
+            return Property::undecided(Key::SlcCacheBytes, reason.but(wording::VAGUE_CLIFF));
         }
         Property::number(
             Key::SlcCacheBytes,
@@ -468,8 +431,7 @@ impl Cache {
     }
 
     fn speed_after(&self, context: &Context<'_>) -> Property {
-        let noise = context.inferences.noise().map_or(0.0, |noise| noise.spread);
-        let (value, share) = (1e9 / self.after, 0.01 + noise);
+        let (value, share) = (1e9 / self.after, 0.01 + context.spread());
         Property::number(
             Key::SlcSpeedAfterBytesPerS,
             value,
@@ -511,13 +473,13 @@ fn ratio(knees: &[Knee], drop: &Range<usize>) -> f64 {
 
 /// What rests restored, with the cache full before each.
 struct Recovery<'a> {
-    cache: &'a Cache,
+    cache: &'a Cliff,
     /// Length of the rest in nanoseconds, and bytes that were fast again, by length of the rest.
     recoveries: Vec<[f64; 2]>,
 }
 
 impl<'a> Recovery<'a> {
-    fn new(cache: &'a Cache, recoveries: &[[f64; 2]]) -> Self {
+    fn new(cache: &'a Cliff, recoveries: &[[f64; 2]]) -> Self {
         let mut recoveries = recoveries.to_vec();
         recoveries.sort_by(|first, other| first[0].total_cmp(&other[0]));
         Self { cache, recoveries }
@@ -559,16 +521,15 @@ impl<'a> Recovery<'a> {
             return if longest[1] < CACHE_SHARE_MIN * self.cache.bytes && self.recoveries.len() >= RESTS_MAX {
                 Property::absent(key, 0.9, reason)
             } else {
-                Property::undecided(key, wording::unclear_recovery(reason))
+                Property::undecided(key, reason.how(wording::RECOVERY_UNCLEAR))
             };
         };
         if short[1] < CACHE_SHARE_MIN * self.cache.bytes && short[0] < 0.8 * enough[0] {
-            return Property::undecided(key, wording::unclear_recovery(reason));
+            return Property::undecided(key, reason.how(wording::RECOVERY_UNCLEAR));
         }
         let share = (self.half() - short[1]) / (enough[1] - short[1]);
         let value = short[0] + share * (enough[0] - short[0]);
-        let noise = context.inferences.noise().map_or(0.0, |noise| noise.spread);
-        let error = value * (FOLDING + noise) + 0.1 * (enough[0] - short[0]);
+        let error = value * (FOLDING + context.spread()) + 0.1 * (enough[0] - short[0]);
         Property::number(key, value, (value - error, value + error), 0.8, reason)
     }
 }
@@ -598,7 +559,7 @@ mod tests {
                     * (fast * 2.0 + (1.0 - fast) * 9.0)
                     * (1.0 + 0.02 * f64::from(index * 7919 % 13) / 13.0)
             };
-            let cache = Cache::find(&progress((0..1024).map(cost))).unwrap();
+            let cache = Cliff::find(&progress((0..1024).map(cost))).unwrap();
             assert!((cache.bytes / 1048576.0 - size).abs() < 0.03 * size + 1.0, "{size}: {cache:?}");
             assert!((cache.after / 9.0 - 1.0).abs() < 0.05, "{cache:?}");
             assert!(cache.is_seen_after());
@@ -613,9 +574,9 @@ mod tests {
             400..408 => 20.0,
             _ => 40.0,
         };
-        let short = Cache::find(&progress((0..300).map(cost))).unwrap();
+        let short = Cliff::find(&progress((0..300).map(cost))).unwrap();
         assert!(!short.is_strong() && (short.bytes / 1048576.0 - 60.0).abs() < 3.0, "{short:?}");
-        let cache = Cache::find(&progress((0..1024).map(cost))).unwrap();
+        let cache = Cliff::find(&progress((0..1024).map(cost))).unwrap();
         assert!(cache.is_strong() && (400.0..409.0).contains(&(cache.bytes / 1048576.0)), "{cache:?}");
         assert!(
             (cache.before / 5.5 - 1.0).abs() < 0.05 && (cache.after / 40.0 - 1.0).abs() < 0.05,
@@ -632,12 +593,12 @@ mod tests {
             _ => 30.0,
         };
         let before = progress((0..100).map(cost));
-        let buffer = Cache::find(&before).unwrap();
+        let buffer = Cliff::find(&before).unwrap();
         let burst = progress((100..115).map(cost));
         assert!(buffer.fast_share(&burst) > 0.95);
         assert!(buffer.fast_share(&progress((30..45).map(cost))) < 0.05);
         let filled = buffer.without_buffer(&progress((0..600).map(cost)), before.bytes());
-        let cache = Cache::find(&filled).unwrap();
+        let cache = Cliff::find(&filled).unwrap();
         assert!((cache.bytes / 1048576.0 - 300.0).abs() < 9.0, "{cache:?}");
         assert!((cache.before / 4.0 - 1.0).abs() < 0.05, "{cache:?}");
     }
@@ -645,7 +606,7 @@ mod tests {
     #[test]
     fn an_even_fill_and_one_along_zones_have_none() {
         let noisy = |index: u32| 3.0 + 0.4 * f64::from(index * 7919 % 101) / 101.0;
-        assert_eq!(Cache::find(&progress((0..1024).map(noisy))), None);
-        assert_eq!(Cache::find(&WriteProgress::default()), None);
+        assert_eq!(Cliff::find(&progress((0..1024).map(noisy))), None);
+        assert_eq!(Cliff::find(&WriteProgress::default()), None);
     }
 }

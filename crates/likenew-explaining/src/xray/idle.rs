@@ -1,17 +1,22 @@
-//! Finds when an idle drive starts garbage collection: after longer and longer rests, reads meet busy dies.
+//! Finds when an idle drive starts work of its own: after longer and longer rests, reads meet busy dies, or the arm of
+//! a shingled disk.
 
 use std::ops::Range;
 
 use likenew_core::findings::{Line, Series, Shape};
+use likenew_core::io::{DataClass, Op};
 use likenew_core::procedure::Ended;
 use likenew_core::quantity::Latency;
+use likenew_core::region::Region;
+use likenew_core::segment::Segment;
 use likenew_core::units::Nanos;
-use likenew_core::workload::{Arrival, InterArrival, Stream, Until, Workload};
+use likenew_core::workload::{AccessPattern, Arrival, InterArrival, Mix, Stream, Until, Workload};
 use likenew_procedure_support::series::axis;
-use likenew_stats::summary::quantile;
+use likenew_stats::summary::{median, quantile};
 
-use super::experiment::{Context, Steps, latencies, random_reads, sampled};
-use super::property::{Key, Property, Reason};
+use super::experiment::{Context, Finding, Steps, latencies, random_reads, sampled};
+use super::medium::reads_alone;
+use super::property::{Key, Property, Reason, Remedy};
 use super::wording;
 
 const READ: u32 = 4096;
@@ -29,7 +34,7 @@ const AWAKE: f64 = 0.95;
 /// few dies meets few of the reads. Chosen: below `AWAKE`.
 const RESTED_SHARE: f64 = 0.85;
 /// A die at work is busy for long compared with a read.
-const ASKING: RestQuery = RestQuery { shortest: 25e6, longest: 45e9, busy: 1.4, work: Work::Dies };
+const COLLECTION: RestQuery = RestQuery { shortest: 25e6, longest: 45e9, busy: 1.4, work: Work::Dies };
 
 /// The rests of one run and the reads after them.
 #[derive(Default)]
@@ -95,26 +100,13 @@ impl Idle {
         self.rests().next(lasts).filter(|_| self.probe_reads < ASKS_MAX)
     }
 
-    fn rests(&self) -> Rests {
+    /// The rests and the latency after each.
+    pub(super) fn rests(&self) -> Rests {
         let awake_ns = self.usual.unwrap_or(f64::INFINITY);
-        Rests::new(ASKING, self.answers.iter().map(|[rest, latency]| [*rest, latency / awake_ns]).collect())
-    }
-
-    pub(super) fn property(&self, context: &Context<'_>) -> Option<Property> {
-        let rests = self.rests();
-        let longest = rests.longest()?;
-        rests.property(context).or_else(|| {
-            let reason = rests.without_effect()?;
-            Some(if 2.0 * longest >= ASKING.longest && !context.is_busy() {
-                Property::absent(Key::IdleCollectionNs, 0.9, reason)
-            } else {
-                Property::undecided(Key::IdleCollectionNs, reason)
-            })
-        })
-    }
-
-    pub(super) fn picture(&self) -> Option<Series> {
-        self.rests().picture()
+        Rests::new(
+            COLLECTION,
+            self.answers.iter().map(|[rest, latency]| [*rest, latency / awake_ns]).collect(),
+        )
     }
 }
 
@@ -141,19 +133,19 @@ const NINE_OF_TEN: f64 = 0.9;
 
 /// Which rests to try.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct RestQuery {
+struct RestQuery {
     /// Rests double from the first to the second, in nanoseconds.
-    pub(super) shortest: f64,
-    pub(super) longest: f64,
+    shortest: f64,
+    longest: f64,
     /// Least ratio of the latency of reads that meet the drive at work to the usual one.
-    pub(super) busy: f64,
+    busy: f64,
     /// The work that they meet.
-    pub(super) work: Work,
+    work: Work,
 }
 
 /// The work that an idle drive starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Work {
+enum Work {
     /// Garbage collection on dies.
     Dies,
     /// Moving blocks of a shingled disk to their bands.
@@ -169,13 +161,13 @@ pub(super) struct Rests {
 
 impl Rests {
     /// Creates it from pairs of a rest and the latency after it, in any order.
-    pub(super) fn new(asking: RestQuery, mut rests_tried: Vec<[f64; 2]>) -> Self {
+    fn new(asking: RestQuery, mut rests_tried: Vec<[f64; 2]>) -> Self {
         rests_tried.sort_by(|first, other| first[0].total_cmp(&other[0]));
         Self { asking, rests_tried }
     }
 
     /// The longest rest after which nothing had started, and the shortest after which work had.
-    pub(super) fn bracket(&self) -> Option<(f64, f64)> {
+    fn bracket(&self) -> Option<(f64, f64)> {
         let begun = self.rests_tried.iter().position(|[_, ratio]| *ratio >= self.asking.busy)?;
         let short = self.rests_tried[..begun].last().map_or(0.0, |[rest, _]| *rest);
         Some((short, self.rests_tried[begun][0]))
@@ -183,7 +175,7 @@ impl Rests {
 
     /// The next rest to try, in nanoseconds, if the work is known to take at least `lasts`; `None` once
     /// enough were tried.
-    pub(super) fn next(&self, lasts: Option<f64>) -> Option<f64> {
+    fn next(&self, lasts: Option<f64>) -> Option<f64> {
         match self.bracket() {
             None => {
                 // Longer steps could miss work that starts after the shorter rest and ends before the longer
@@ -198,11 +190,21 @@ impl Rests {
         }
     }
 
-    /// When the work starts; undecided if answers contradict each other. `None` if nothing had started after
-    /// any rest.
+    /// When the work starts; undecided if answers contradict each other. `None` if no rest was tried.
     pub(super) fn property(&self, context: &Context<'_>) -> Option<Property> {
         let key = Key::IdleCollectionNs;
-        let (short, long) = self.bracket()?;
+        let longest = self.longest()?;
+        let Some((short, long)) = self.bracket() else {
+            let reason = wording::idle_without_effect(Latency(longest));
+            // A shingled disk has to move its blocks sooner or later.
+            let may_never_start = self.asking.work == Work::Dies;
+            let is_absent = may_never_start && 2.0 * longest >= self.asking.longest && !context.is_busy();
+            return Some(if is_absent {
+                Property::absent(key, 0.9, reason)
+            } else {
+                Property::undecided(key, reason)
+            });
+        };
         let reason = match self.asking.work {
             Work::Dies => wording::dies_at_work(Latency(short), Latency(long)),
             Work::Head => wording::head_at_work(Latency(short), Latency(long)),
@@ -216,18 +218,13 @@ impl Rests {
             let interval = (inner(short, long), inner(long, short));
             Property::number(key, (short * long).sqrt(), interval, SURE, reason)
         } else {
-            Property::undecided(key, wording::contradictory_idling(reason))
+            Property::undecided(key, reason.but(wording::CONTRADICTORY_IDLING).decided_by(Remedy::Quiet))
         })
     }
 
     /// The longest rest, in nanoseconds; `None` if none was tried.
-    pub(super) fn longest(&self) -> Option<f64> {
+    fn longest(&self) -> Option<f64> {
         self.rests_tried.last().map(|[rest, _]| *rest)
-    }
-
-    /// The reason if nothing had started after any rest; `None` if none was tried.
-    pub(super) fn without_effect(&self) -> Option<Reason> {
-        self.longest().map(|longest| wording::idle_without_effect(Latency(longest)))
     }
 
     pub(super) fn picture(&self) -> Option<Series> {
@@ -237,8 +234,93 @@ impl Rests {
     }
 }
 
+// When an idle shingled disk starts to move blocks from its log to their bands: reads after a long enough rest wait
+// for an arm that is busy at a band (Aghayev and Desnoyers, "Skylight: a window on shingled disk operation", FAST 2015).
+
+/// Blocks that are overwritten all over the disk before each rest, most of them in separate bands: cleaning a
+/// band takes some tenths of a second, so the work lasts as long as the reads.
+const PLACES: u64 = 48;
+/// Reads after rests of one length, within this many bytes in the middle of the disk.
+const SPACED_READS: u32 = 8;
+const STRETCH: u64 = 1 << 30;
+/// Cleaning reads and writes whole bands, each of which takes many times as long as a read; a read from the
+/// log does not.
+const CLEANING: RestQuery = RestQuery { shortest: 1e8, longest: 3e10, busy: 2.0, work: Work::Head };
+/// Most rests tried, for a disk whose answers contradict each other.
+const CLEANINGS_MAX: usize = 24;
+
+/// Leaves a shingled disk idle for longer and longer.
+pub(super) fn watch_cleaning<'a>(context: &Context<'a>, steps: &mut Steps<'a>) -> Result<Finding, Reason> {
+    let mut recoveries = Vec::new();
+    if context.is("shingled_disk") {
+        let _ended = clean(context, steps, &mut recoveries);
+    }
+    let rests = Rests::new(CLEANING, recoveries);
+    let finding = |(property, picture)| Finding::single(property, ("reads_after_rest", picture));
+    Ok(rests.property(context).zip(rests.picture()).map(finding).unwrap_or_default())
+}
+
+/// Overwrites blocks all over the disk, then reads after rests of one length; again with longer rests. Adds
+/// rests to `recoveries`, with the latency after each over that of reads all over the disk.
+fn clean(context: &Context<'_>, steps: &mut Steps<'_>, recoveries: &mut Vec<[f64; 2]>) -> Result<(), Ended> {
+    steps.end_at_errors();
+    let block = context.block().max(4096);
+    let typical_ns = reads_alone(context).and_then(|reads| median(&latencies(reads)));
+    for _ in 0..CLEANINGS_MAX {
+        let Some(rest) = Rests::new(CLEANING, recoveries.clone()).next(None) else { break };
+        if !steps.may_write(PLACES * u64::from(block)) {
+            break;
+        }
+        let place = AccessPattern::Random(Region::bytes(0..context.span));
+        let stream = Stream::closed(Mix::Only(Op::Write), block, place, 1, DataClass::Random);
+        let workload = Workload::new("scatter", Until::ops(PLACES), vec![stream]);
+        steps.run(Workload { flush: true, ..workload })?;
+        let reads = random_reads(middle(context.span), block, 1);
+        let reads = steps.run(spaced_reads(reads, rest))?;
+        recoveries.extend(typical_ns.and_then(|typical_ns| recovery(reads, typical_ns)));
+    }
+    Ok(())
+}
+
+/// Reads sent `rest` nanoseconds apart, so that the disk rests between them.
+fn spaced_reads(reads: Stream, rest: f64) -> Workload {
+    let arrival = Arrival::Open { per_second: 1e9 / rest, inter_arrival: InterArrival::Even, depth_max: 1 };
+    sampled("paced reads", vec![Stream { arrival, ..reads }], SPACED_READS, None)
+}
+
+fn middle(span: u64) -> Range<u64> {
+    let length = STRETCH.min(span);
+    let start = (span - length) / 2;
+    let start = start - start % (1 << 20);
+    start..start + length
+}
+
+/// A rest in nanoseconds, and the latency after it as a multiple of `typical_ns`. The second longest counts,
+/// because a single one may be chance, and some come while the arm is returning.
+fn recovery(segment: &Segment, typical_ns: f64) -> Option<[f64; 2]> {
+    let pairs = segment.samples.windows(2);
+    let mut reads: Vec<[f64; 2]> = pairs
+        .map(|pair| {
+            // Measured from when it was sent, not due: a read that waits longer than the interval delays the
+            // one after it.
+            let elapsed = pair[1].done.since(pair[1].sent).0 as f64;
+            [pair[1].sent.since(pair[0].done).0 as f64, elapsed / typical_ns]
+        })
+        .collect();
+    reads.sort_by(|first, other| other[1].total_cmp(&first[1]));
+    let times = reads.get(1)?[1];
+    // A read that waited also shortened the rest before the next one. If some met the disk at work, only
+    // rests before these count.
+    let counts = |read: &&[f64; 2]| times < CLEANING.busy || read[1] >= CLEANING.busy;
+    let rests: Vec<f64> = reads.iter().filter(counts).map(|[rest, _]| *rest).collect();
+    Some([median(&rests)?, times])
+}
+
 #[cfg(test)]
 mod tests {
+    use likenew_core::io::{Outcome, Sample};
+    use likenew_core::segment::{SegmentRecorder, Stop};
+
     use super::*;
 
     const ASKING: RestQuery = RestQuery { shortest: 1e8, longest: 1e10, busy: 2.0, work: Work::Head };
@@ -270,5 +352,42 @@ mod tests {
     fn short_work_is_not_stepped_over() {
         let rests = Rests::new(ASKING, vec![[4e8, 1.0]]);
         assert_eq!((rests.next(None), rests.next(Some(1e8))), (Some(8e8), Some(4.7e8)));
+    }
+
+    /// Reads due every 500 ms that took this many milliseconds after they were sent, which is when the one
+    /// before had ended.
+    fn reads(elapsed: [u64; 8]) -> Segment {
+        let workload = Workload::new("w", Until::ops(1), Vec::new());
+        let mut segment = SegmentRecorder::join(vec![SegmentRecorder::default()], &workload, Stop::Reached);
+        let mut free = Nanos::ZERO;
+        for (index, elapsed) in elapsed.into_iter().enumerate() {
+            let due = Nanos::from_millis(500 * index as u64);
+            let sent = due.max(free);
+            free = sent + Nanos::from_millis(elapsed);
+            let (op, outcome) = (Op::Read, Outcome::Done);
+            let sample = Sample { stream: 0, op, outcome, length: 4096, offset: 0, due, sent, done: free };
+            segment.samples.push(sample);
+        }
+        segment
+    }
+
+    fn millis(rested: Option<[f64; 2]>) -> (u64, u64) {
+        let [rest, times] = rested.unwrap();
+        ((rest / 1e6) as u64, (times * 10.0) as u64)
+    }
+
+    #[test]
+    fn reads_that_wait_for_a_band_say_how_long_they_had_rested() {
+        // One read is slow by chance.
+        assert_eq!(millis(recovery(&reads([10, 8, 12, 9, 90, 11, 10, 9]), 1e7)), (490, 12));
+        // A read of 600 ms is still under way when the next one is due, which then waits for nothing else.
+        assert_eq!(millis(recovery(&reads([10, 200, 9, 600, 10, 11, 150, 10]), 1e7)), (490, 200));
+        assert_eq!(recovery(&Segment { samples: Vec::new(), ..reads([1; 8]) }, 1e7), None);
+    }
+
+    #[test]
+    fn it_is_read_in_the_middle() {
+        assert_eq!(middle(10 << 30), (9 << 29)..(11 << 29));
+        assert_eq!(middle(16 << 20), 0..16 << 20);
     }
 }

@@ -13,8 +13,8 @@ use likenew_core::units::Nanos;
 use likenew_stats::broken_line::{BrokenLine, Point, broken_line};
 use likenew_stats::summary::{mean, median, standard_deviation};
 
-use super::experiment::{Context, Experiment, Finding, Steps, random_reads, sampled};
-use super::property::{Key, Property};
+use super::experiment::{Context, Finding, Steps, random_reads, sampled};
+use super::property::{Key, Property, Reason, Remedy};
 use super::wording;
 use likenew_procedure_support::series::axis;
 
@@ -45,26 +45,16 @@ const BENT_MAX: f64 = 0.15;
 const UNSURE_MAX: f64 = 1.3;
 
 /// Random reads over growing windows.
-pub(super) struct MapCache;
-
-impl Experiment for MapCache {
-    fn name(&self) -> &'static str {
-        "map-cache"
+pub(super) fn run<'a>(context: &Context<'a>, steps: &mut Steps<'a>) -> Result<Finding, Reason> {
+    let mut windows = Vec::new();
+    let is_flash = context.may_be("flash");
+    if is_flash && context.span >= 4 * LEAST {
+        let _ended = measure(context, steps, &mut windows);
     }
-
-    fn run<'a>(&self, context: &Context<'a>, steps: &mut Steps<'a>) -> Finding {
-        let mut windows = Vec::new();
-        let is_flash = context.inferences.word(Key::Medium).is_none_or(|medium| medium == "flash");
-        if is_flash && context.span >= 4 * LEAST {
-            let _ended = measure(context, steps, &mut windows);
-        }
-        let Some(is_same) = is_same(&windows) else { return Finding::default() };
-        let line = if is_same { None } else { fit_line(&windows) };
-        Finding::single(
-            property(context, &windows, is_same, line.as_ref()),
-            Some(("reads_by_window", picture(&windows, line))),
-        )
-    }
+    let Some(is_same) = is_same(&windows) else { return Ok(Finding::default()) };
+    let line = if is_same { None } else { fit_line(&windows) };
+    let property = property(context, &windows, is_same, line.as_ref());
+    Ok(Finding::single(property, ("reads_by_window", picture(&windows, line))))
 }
 
 /// Random reads within a window from the first address on.
@@ -153,10 +143,10 @@ fn property(
     line: Option<&BrokenLine>,
 ) -> Property {
     let key = Key::MapCacheBytes;
-    let noise = context.inferences.noise().copied().unwrap_or_default();
     if is_same {
         return if context.is_busy() {
-            Property::undecided(key, wording::unsteady_windows())
+            let reason = wording::equal_windows().how(wording::UNSTEADY);
+            Property::undecided(key, reason.decided_by(Remedy::Quiet))
         } else {
             Property::absent(key, 0.95, wording::equal_windows())
         };
@@ -164,13 +154,13 @@ fn property(
     let Some(line) = line else { return Property::undecided(key, wording::unordered_windows()) };
     let covered = 1.0 / line.knee;
     // Wider than χ² alone: a cache holds whole segments, and rounds differ.
-    let wider = 1.0 + 0.005 + 2.0 * noise.spread;
+    let wider = 1.0 + 0.005 + 2.0 * context.spread();
     let interval = (1.0 / line.knee_interval.high / wider, 1.0 / line.knee_interval.low * wider);
     let reason = wording::slower_windows(Latency(line.level), Latency(line.rise), covered);
     let unsure = interval.1 / interval.0;
     let is_bent = line.misfit > MISFIT_MAX || distance(windows, line) > BENT_MAX * line.rise;
     if is_bent || unsure > UNSURE_MAX || context.is_busy() && unsure > 1.15 {
-        return Property::undecided(key, wording::poor_fit(reason));
+        return Property::undecided(key, reason.but(wording::POOR_FIT));
     }
     if !reaches_the_start(&windows[0], line, covered) {
         return Property::undecided(key, wording::fast_start());

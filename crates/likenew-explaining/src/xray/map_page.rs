@@ -3,7 +3,6 @@
 //! show. There, sequential writes do: from the unit's length on each continues where the last one ended, and
 //! shorter ones write a unit again.
 
-use likenew_core::drive::TargetKind;
 use likenew_core::findings::{Line, Mark, Series, Shape};
 use likenew_core::io::DataClass;
 use likenew_core::procedure::Ended;
@@ -12,8 +11,8 @@ use likenew_core::region::Region;
 use likenew_core::workload::AccessPattern;
 use likenew_stats::summary::quantile;
 
-use super::experiment::{Context, Experiment, Finding, Steps};
-use super::property::{Key, Property};
+use super::experiment::{Context, Finding, Steps};
+use super::property::{Key, Property, Reason};
 use super::wording;
 use super::writing::{MedianComparison, synced_times, synced_writes, write_in_order};
 use likenew_procedure_support::series::axis;
@@ -40,31 +39,30 @@ const WRITTEN: u64 = 16 << 20;
 const INDIFFERENT: usize = 2;
 
 /// Writes aligned and half-shifted blocks, each followed by a flush.
-pub(super) struct MapPageExperiment;
-
-impl Experiment for MapPageExperiment {
-    fn name(&self) -> &'static str {
-        "map-page"
+pub(super) fn run<'a>(context: &Context<'a>, steps: &mut Steps<'a>) -> Result<Finding, Reason> {
+    context.expect_flash(WRITTEN)?;
+    context.expect_long_files(2 * AREA)?;
+    let (mut pairs, mut in_order) = (Vec::new(), Vec::new());
+    let _ended = measure(context, steps, &mut pairs, &mut in_order);
+    if pairs.is_empty() {
+        return Ok(Finding::default());
     }
-
-    fn run<'a>(&self, context: &Context<'a>, steps: &mut Steps<'a>) -> Finding {
-        if let Some(property) = refusal(context) {
-            return Finding::single(property, None);
-        }
-        let (mut pairs, mut in_order) = (Vec::new(), Vec::new());
-        let _ended = measure(context, steps, &mut pairs, &mut in_order);
-        if pairs.is_empty() {
-            return Finding::default();
-        }
-        let property = infer_property(&pairs);
-        if property.value().is_none() && !in_order.is_empty() {
-            let property = infer_sequential(&in_order);
-            let picture = picture_in_order(&in_order, &property);
-            return Finding::single(property, Some(("synced_writes_in_order", picture)));
-        }
-        let picture = picture(&pairs, &property);
-        Finding::single(property, Some(("aligned_and_shifted_writes", picture)))
+    let property = infer_property(&pairs);
+    if property.value().is_none() && !in_order.is_empty() {
+        let property = infer_sequential(&in_order);
+        let points = in_order.iter().map(|(length, time)| [f64::from(*length), *time]).collect();
+        let lines = vec![Line::new("sequential", points)];
+        let picture = picture(wording::SYNCED_SEQUENTIAL, lines, &property);
+        return Ok(Finding::single(property, ("synced_writes_in_order", picture)));
     }
+    let line = |name, median: fn(&MedianComparison) -> f64| {
+        let points = pairs.iter().map(|(length, compared)| [f64::from(*length), median(compared)]);
+        Line::new(name, points.collect())
+    };
+    let aligned = line("aligned", |compared| compared.first);
+    let shifted = line("unaligned by half", |compared| compared.second);
+    let picture = picture(wording::ALIGNED_AND_SHIFTED, vec![aligned, shifted], &property);
+    Ok(Finding::single(property, ("aligned_and_shifted_writes", picture)))
 }
 
 /// Compares aligned and shifted writes of growing length. If alignment never matters, writes sequentially.
@@ -119,14 +117,6 @@ fn compare(steps: &mut Steps<'_>, length: u32, suffix: &str) -> Result<Option<Me
     Ok(MedianComparison::from_times(&aligned, &write("shifted", u64::from(length / 2))?))
 }
 
-/// Why the mapping unit cannot be tested here; `None` if it can.
-fn refusal(context: &Context<'_>) -> Option<Property> {
-    let is_short = context.evidence.identity.kind == TargetKind::Folder
-        && context.evidence.geometry.boundary.is_some_and(|boundary| boundary < 2 * AREA);
-    let short = || is_short.then(|| Property::undecided(Key::MapPageBytes, wording::short_files()));
-    context.flash_refusal(Key::MapPageBytes, WRITTEN).or_else(short)
-}
-
 /// Lengths that can be shifted by half.
 fn lengths(context: &Context<'_>) -> impl Iterator<Item = u32> + use<> {
     let shortest = 2 * context.block();
@@ -173,38 +163,12 @@ fn infer_sequential(in_order: &[(u32, f64)]) -> Property {
     Property::number(Key::MapPageBytes, page, (page, page), 0.97, reason)
 }
 
-fn picture_in_order(in_order: &[(u32, f64)], property: &Property) -> Series {
-    let points = in_order.iter().map(|(length, time)| [f64::from(*length), *time]).collect();
+/// Times of writes by their length, with a mark at the mapping unit.
+fn picture(title: &str, lines: Vec<Line>, property: &Property) -> Series {
     let mark = property.value().map(|page| Mark { x: page, label: "mapping unit".into() });
-    Series::new(
-        wording::SYNCED_SEQUENTIAL,
-        Shape::Line,
-        axis("write size", "bytes").logarithmic(),
-        axis(wording::UNTIL_FLUSHED, "ns").logarithmic(),
-    )
-    .lines([Line::new("sequential", points)])
-    .marks(mark)
-}
-
-fn picture(pairs: &[(u32, MedianComparison)], property: &Property) -> Series {
-    let line = |name, median: fn(&MedianComparison) -> f64| {
-        Line::new(
-            name,
-            pairs.iter().map(|(length, compared)| [f64::from(*length), median(compared)]).collect(),
-        )
-    };
-    let mark = property.value().map(|page| Mark { x: page, label: "mapping unit".into() });
-    Series::new(
-        wording::ALIGNED_AND_SHIFTED,
-        Shape::Line,
-        axis("write size", "bytes").logarithmic(),
-        axis(wording::UNTIL_FLUSHED, "ns").logarithmic(),
-    )
-    .lines([
-        line("aligned", |compared| compared.first),
-        line("unaligned by half", |compared| compared.second),
-    ])
-    .marks(mark)
+    let size = axis("write size", "bytes").logarithmic();
+    let time = axis(wording::UNTIL_FLUSHED, "ns").logarithmic();
+    Series::new(title, Shape::Line, size, time).lines(lines).marks(mark)
 }
 
 #[cfg(test)]

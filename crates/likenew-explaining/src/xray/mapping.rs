@@ -13,25 +13,22 @@
 use std::ops::Range;
 
 use likenew_core::findings::{Line, Mark, Series, Shape};
-use likenew_core::io::Op;
 use likenew_core::procedure::Ended;
 use likenew_core::quantity::Latency;
 use likenew_core::region::Region;
 use likenew_core::segment::Segment;
-use likenew_core::workload::{AccessPattern, Mix, SAMPLES_MAX, Stream, Workload};
+use likenew_core::workload::{AccessPattern, SAMPLES_MAX, Workload};
 use likenew_stats::stalls::{Spikes, spikes};
 use likenew_stats::summary::median;
 
-use super::experiment::{
-    Context, Experiment, Finding, Shared, Steps, bytes_written, is_of, sequential_writes,
-};
-use super::property::{Key, Property};
-use super::wording::{self, MergeTimes};
-use super::writing::{MedianComparison, reads_of_both, synced_times, synced_writes};
+use super::experiment::{Context, Finding, Shared, Steps, bytes_written, is_of, sequential_writes};
+use super::property::{Key, Property, Reason};
+use super::wording;
+use super::writing::{MedianComparison, reads_of_both, synced_times, synced_writes, writes_in_order};
 use super::{fill, old_data};
 use likenew_procedure_support::series::axis;
 
-const NAME: &str = "mapping";
+pub(super) const NAME: &str = "mapping";
 /// Sequential writes that search for pauses: I/O length and bytes written, one attempt after the other.
 const TRIES: [(u32, u64); 4] =
     [(16 << 10, 16 << 20), (64 << 10, 64 << 20), (16 << 10, 64 << 20), (64 << 10, 192 << 20)];
@@ -82,24 +79,16 @@ const BEFORE: u64 = 16 << 20;
 const FOLLOWED: u64 = 8 << 20;
 
 /// Searches for merges.
-pub(super) struct MappingExperiment;
-
-impl Experiment for MappingExperiment {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn run<'a>(&self, context: &Context<'a>, steps: &mut Steps<'a>) -> Finding {
-        if let Some(property) = context.flash_refusal(Key::Mapping, WRITTEN) {
-            return Finding::single(property, None);
-        }
-        let mut search = Search::new(context);
-        let _ended = search.measure(context, steps);
-        search.finding(context)
-    }
+pub(super) fn run<'a>(context: &Context<'a>, steps: &mut Steps<'a>) -> Result<Finding, Reason> {
+    context.expect_flash(WRITTEN)?;
+    let page = context.number(Key::MapPageBytes).map_or(PAGE, |page| page as u32);
+    let mut search = Search { page, ..Search::default() };
+    let _ended = search.measure(context, steps);
+    Ok(search.finding(context))
 }
 
 /// The search for merges.
+#[derive(Default)]
 struct Search<'a> {
     page: u32,
     /// Rounds of single writes that were begun.
@@ -128,20 +117,6 @@ struct Round<'a> {
 }
 
 impl<'a> Search<'a> {
-    fn new(context: &Context<'_>) -> Self {
-        Self {
-            page: context.inferences.number(Key::MapPageBytes).map_or(PAGE, |page| page as u32),
-            rounds: Vec::new(),
-            is_empty: false,
-            stretch: None,
-            tries: Vec::new(),
-            written_end: None,
-            cluster: None,
-            heads: None,
-            narrow: None,
-        }
-    }
-
     /// Goes through rounds until merges are found and located.
     fn measure(&mut self, context: &Context<'a>, steps: &mut Steps<'a>) -> Result<(), Ended> {
         let mut has_read = false;
@@ -337,23 +312,17 @@ fn step(cluster: &Spikes, page: u32) -> u64 {
 
 /// Clusters that hold data: their first address, the length of one and how many.
 pub(super) fn clusters(context: &Context<'_>) -> Option<(u64, u64, u64)> {
-    let unit = context.inferences.number(Key::EraseUnitBytes)?;
-    let page = context.inferences.number(Key::MapPageBytes).unwrap_or(f64::from(PAGE)) as u64;
+    let unit = context.number(Key::EraseUnitBytes)?;
+    let page = context.number(Key::MapPageBytes).unwrap_or(f64::from(PAGE)) as u64;
     let step = ((unit / page as f64).round() as u64 * page).max(1);
-    let area = context.inferences.shared.clusters.clone()?;
+    let area = context.shared.clusters.clone()?;
     let first = area.start.next_multiple_of(step);
     Some((first, step, area.end.checked_sub(first)? / step))
 }
 
 /// Whether other tests of this run wrote the whole span sequentially.
 fn is_full(context: &Context<'_>, segments: &[Segment]) -> bool {
-    let others = segments.iter().filter(|segment| !is_of(NAME, segment));
-    let in_order = others.filter(|segment| {
-        let forward = |stream: &Stream| {
-            matches!(stream.pattern, AccessPattern::Sequential(_)) && stream.op == Mix::Only(Op::Write)
-        };
-        segment.workload.streams.len() == 1 && segment.workload.streams.iter().all(forward)
-    });
+    let in_order = segments.iter().filter(|segment| !is_of(NAME, segment) && writes_in_order(segment));
     in_order.map(bytes_written).sum::<u64>() >= context.span - context.span / 50
 }
 
@@ -410,12 +379,11 @@ fn infer_property(times: &Times, is_full: bool) -> Property {
     let Some(narrow) = times.narrow else {
         return Property::undecided(Key::Mapping, wording::unlocated_merges(sequential, random));
     };
-    let merge = Latency(times.merge());
-    let measured = MergeTimes { sequential, random, within: Latency(narrow), merge };
+    let reason = wording::merges(sequential, random, Latency(narrow), Latency(times.merge()));
     if narrow > UNMERGED_SHARE * times.merge() {
-        Property::word(Key::Mapping, "block", 0.97, wording::every_write_merged(&measured))
+        Property::word(Key::Mapping, "block", 0.97, reason.how(wording::EVERY_WRITE_MERGED))
     } else {
-        Property::word(Key::Mapping, "hybrid", 0.97, wording::log_absorbs_writes(&measured))
+        Property::word(Key::Mapping, "hybrid", 0.97, reason)
     }
 }
 

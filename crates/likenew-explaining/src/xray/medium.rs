@@ -18,9 +18,9 @@ use likenew_procedure_support::series::axis;
 use likenew_stats::summary::{median, quantile};
 use likenew_stats::trend::rank_correlation;
 
-use super::experiment::{Context, Experiment, Finding, Steps, latencies, random_reads, sampled};
+use super::experiment::{Context, Finding, Steps, latencies, random_reads, sampled};
 use super::noise::spreads;
-use super::property::{Key, Property, Reason};
+use super::property::{Key, Property, Reason, Remedy};
 use super::wording;
 
 const READS: u32 = 1024;
@@ -35,47 +35,36 @@ const UNHURRIED_SHARE: f64 = 0.2;
 
 /// Random reads of small blocks all over the drive at QD1. On a disk, also overwrites a few blocks, to see
 /// whether they stay in place.
-pub(super) struct MediumExperiment;
-
-impl Experiment for MediumExperiment {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn run<'a>(&self, context: &Context<'a>, steps: &mut Steps<'a>) -> Finding {
-        let stream = random_reads(0..context.span, context.block().max(4096), 1);
-        let workload = sampled(ALL_ADDRESSES, vec![stream], READS, Some(TIME));
-        let Ok(reads) = steps.run(workload) else { return Finding::default() };
-        let model = ReadModel::from_reads(reads, context);
-        let (mut pieces, mut spaced_reads) = (None, None);
-        match &model {
-            Some(ReadModel::HardDisk { .. }) => pieces = Pieces::measure(context, steps).unwrap_or(None),
-            Some(ReadModel::Steady { .. }) => {
-                spaced_reads = paced_ns(context)
-                    .and_then(|typical_ns| steps.run(unhurried_reads(context, typical_ns)).ok());
-            }
-            _ => {}
+pub(super) fn run<'a>(context: &Context<'a>, steps: &mut Steps<'a>) -> Result<Finding, Reason> {
+    let stream = random_reads(0..context.span, context.block().max(4096), 1);
+    let workload = sampled(ALL_ADDRESSES, vec![stream], READS, Some(TIME));
+    let Ok(reads) = steps.run(workload) else { return Ok(Finding::default()) };
+    let model = ReadModel::from_reads(reads, context);
+    let (mut pieces, mut spaced_reads) = (None, None);
+    match &model {
+        Some(ReadModel::HardDisk(_)) => pieces = Pieces::measure(context, steps).unwrap_or(None),
+        Some(ReadModel::Steady { .. }) => {
+            spaced_reads =
+                paced_ns(context).and_then(|typical_ns| steps.run(unhurried_reads(context, typical_ns)).ok());
         }
-        if context.evidence.identity.is_memory() {
-            return Finding::single(
-                Property::word(Key::Medium, "memory", 1.0, wording::lies_in_memory()),
-                None,
-            );
-        }
-        let Some(model) = model.map(|model| model.with_spaced_reads(context, spaced_reads)) else {
-            return Finding::default();
-        };
-        let property = match &model {
-            ReadModel::HardDisk { reason } => disk(reason, pieces.as_ref()),
-            ReadModel::Network { reason } => {
-                Property::word(Key::Medium, "virtual", confidence(context, 0.98), reason.clone())
-            }
-            ReadModel::Steady { typical_ns } => flash(*typical_ns, context),
-        };
-        let mut finding = Finding::single(property, Some(("reads_by_distance", picture(reads))));
-        finding.pictures.extend(pieces.map(|pieces| ("reads_in_order", pieces.picture())));
-        finding
+        _ => {}
     }
+    if context.evidence.identity.is_memory() {
+        return Ok(Finding::of([Property::word(Key::Medium, "memory", 1.0, wording::lies_in_memory())]));
+    }
+    let Some(model) = model.map(|model| model.with_spaced_reads(context, spaced_reads)) else {
+        return Ok(Finding::default());
+    };
+    let property = match &model {
+        ReadModel::HardDisk(reason) => disk(reason, pieces.as_ref()),
+        ReadModel::Network(reason) => {
+            Property::word(Key::Medium, "virtual", confidence(context, 0.98), reason.clone())
+        }
+        ReadModel::Steady { typical_ns } => flash(*typical_ns, context),
+    };
+    let mut finding = Finding::single(property, ("reads_by_distance", picture(reads)));
+    finding.pictures.extend(pieces.map(|pieces| ("reads_in_order", pieces.picture())));
+    Ok(finding)
 }
 
 /// Reads one address, slowly. Others may be on flash of another age, or not on flash at all.
@@ -112,12 +101,16 @@ fn disk(seeks: &Reason, pieces: Option<&Pieces>) -> Property {
     match pieces {
         None => Property::word(Key::Medium, "disk", 0.85, seeks).caveat(wording::SHINGLES_UNTESTED),
         Some(pieces) if pieces.has_moved() => {
-            Property::word(Key::Medium, "shingled_disk", 0.99, pieces.reason(seeks, wording::moved_blocks))
+            let reason = pieces.add_to(seeks).how(wording::BLOCKS_MOVED);
+            Property::word(Key::Medium, "shingled_disk", 0.99, reason)
         }
         Some(pieces) if pieces.has_stayed() => {
-            Property::word(Key::Medium, "disk", 0.99, pieces.reason(seeks, wording::kept_blocks))
+            Property::word(Key::Medium, "disk", 0.99, pieces.add_to(seeks))
         }
-        Some(pieces) => Property::undecided(Key::Medium, pieces.reason(seeks, wording::unclear_blocks)),
+        Some(pieces) => {
+            let reason = pieces.add_to(seeks).how(wording::SHINGLES_UNCLEAR).decided_by(Remedy::Quiet);
+            Property::undecided(Key::Medium, reason)
+        }
     }
 }
 
@@ -164,16 +157,16 @@ const PACE_NS_LEAST: f64 = 250_000.0;
 /// What the latency of reads depends on.
 enum ReadModel {
     /// Seek distance.
-    HardDisk { reason: Reason },
+    HardDisk(Reason),
     /// Each read varies by itself, wherever it goes, or is delayed by a rate limit.
-    Network { reason: Reason },
+    Network(Reason),
     /// Nothing.
     Steady { typical_ns: f64 },
 }
 
 /// Latency of reads of one address, if it is long enough to be the delay of a rate limit.
 fn paced_ns(context: &Context<'_>) -> Option<f64> {
-    context.inferences.noise().map(|noise| noise.typical_ns).filter(|typical_ns| *typical_ns > PACE_NS_LEAST)
+    context.shared.noise.map(|noise| noise.typical_ns).filter(|typical_ns| *typical_ns > PACE_NS_LEAST)
 }
 
 /// Whether the lower and upper half of latencies spread as those of a network do.
@@ -194,20 +187,20 @@ impl ReadModel {
         let (middle, spread) = (Latency(typical_ns), Latency(high - low));
         let way = rank_correlation(&distances, &latencies).filter(|way| way.interval.low > MATTERS);
         if let Some(way) = way.filter(|_| typical_ns > ARM_NS_LEAST) {
-            return Some(Self::HardDisk { reason: wording::longer_seeks(middle, spread, way.value) });
+            return Some(Self::HardDisk(wording::longer_seeks(middle, spread, way.value)));
         }
-        let noise = context.inferences.noise();
+        let noise = context.shared.noise;
         let is_turn = typical_ns > TURN_NS_LEAST && high - low > REVOLUTION_SPREAD * typical_ns;
         if let Some(noise) = noise.filter(|noise| is_turn && typical_ns > FROM_MEMORY * noise.typical_ns) {
             let reason = wording::platter_turns(middle, spread, Latency(noise.typical_ns));
-            return Some(Self::HardDisk { reason });
+            return Some(Self::HardDisk(reason));
         }
         // One address only: others may be on flash of another age, or not on flash at all.
         let log_deviation = noise
             .filter(|noise| is_network((noise.log_deviation, noise.upper)))
             .map(|noise| noise.log_deviation);
         if let Some(log_deviation) = log_deviation {
-            return Some(Self::Network { reason: wording::network_reads(middle, spread, log_deviation) });
+            return Some(Self::Network(wording::network_reads(middle, spread, log_deviation)));
         }
         Some(Self::Steady { typical_ns })
     }
@@ -224,7 +217,7 @@ impl ReadModel {
         let Some(alone_ns) = alone_ns.filter(|_| spreads(&latencies).is_some_and(is_network)) else {
             return self;
         };
-        Self::Network { reason: wording::rate_limited_reads(Latency(typical_ns), Latency(alone_ns)) }
+        Self::Network(wording::rate_limited_reads(Latency(typical_ns), Latency(alone_ns)))
     }
 }
 
@@ -287,10 +280,10 @@ impl<'a> Pieces<'a> {
         self.times().1 < IN_PLACE_FACTOR * self.times().0
     }
 
-    /// The reason from seek times, and what this test adds.
-    fn reason(&self, seeks: Reason, wording: fn(Reason, Latency, Latency, u64) -> Reason) -> Reason {
+    /// Adds what this test shows to the reason from seek times.
+    fn add_to(&self, seeks: Reason) -> Reason {
         let (before, after) = self.times();
-        wording(seeks, Latency(before), Latency(after), PIECES)
+        seeks.and(wording::rewritten_blocks(Latency(before), Latency(after), PIECES))
     }
 
     /// Latency along the region, before and after.

@@ -13,9 +13,8 @@ use likenew_stats::interval::{CONFIDENCE_90, share_interval};
 use likenew_stats::summary::{median, quantile, standard_deviation};
 
 use super::disturbance::{BackgroundIo, Noise, OUTLIER};
-use super::experiment::{Context, Experiment, Finding, Shared, Steps, latencies, random_reads};
-
-pub(super) const NAME: &str = "noise";
+use super::experiment::{Context, Finding, Shared, Steps, latencies, random_reads};
+use super::property::Reason;
 
 /// Rounds of each kind; together long enough to meet what happens every few seconds.
 const ROUNDS: usize = 8;
@@ -32,21 +31,14 @@ const ON_THE_WAY: usize = 3;
 const SLOW_READ_FACTOR: f64 = 1.5;
 /// Standard deviations of the drive's own spread within which a latency is its own.
 const DEVIATIONS: f64 = 4.0;
+
 /// Reads one address again and again, and a region sequentially.
-pub(super) struct NoiseExperiment;
-
-impl Experiment for NoiseExperiment {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn run<'a>(&self, context: &Context<'a>, steps: &mut Steps<'a>) -> Finding {
-        let (mut same_place, mut sequential) = (Vec::new(), Vec::new());
-        let _ended = take_turns(context, steps, &mut same_place, &mut sequential);
-        let background_io = BackgroundIo::in_segment(context.segments.iter().copied());
-        let noise = noise(&same_place, &sequential, background_io);
-        Finding { shared: Shared { noise, ..Shared::default() }, ..Finding::default() }
-    }
+pub(super) fn run<'a>(context: &Context<'a>, steps: &mut Steps<'a>) -> Result<Finding, Reason> {
+    let (mut same_place, mut sequential) = (Vec::new(), Vec::new());
+    let _ended = take_turns(context, steps, &mut same_place, &mut sequential);
+    let background_io = BackgroundIo::in_segment(context.segments.iter().copied());
+    let noise = noise(&same_place, &sequential, background_io);
+    Ok(Finding { shared: Shared { noise, ..Shared::default() }, ..Finding::default() })
 }
 
 /// Runs rounds of both kinds in turns, and adds their latencies to `same_place` and `sequential`.
@@ -77,60 +69,43 @@ fn noise(same_place: &[Vec<f64>], sequential: &[Vec<f64>], background_io: Backgr
     let long_enough = |rounds: &[Vec<f64>]| -> Vec<Vec<f64>> {
         rounds.iter().filter(|round| round.len() > 1).cloned().collect()
     };
-    let same = Rounds::from_times(&long_enough(same_place))?;
+    let same = noise_of(&long_enough(same_place))?;
     // The first sequential round may miss the mapping cache more than those after it.
-    let in_order = Rounds::from_times(long_enough(sequential).get(1..).unwrap_or_default());
-    let worst = |measure: fn(&Rounds) -> f64| in_order.as_ref().map_or(0.0, measure).max(measure(&same));
+    let in_order = noise_of(long_enough(sequential).get(1..).unwrap_or_default()).unwrap_or_default();
+    let (spread, outliers) = (same.spread.max(in_order.spread), same.outliers.max(in_order.outliers));
+    Some(Noise { spread, outliers, background_io, ..same })
+}
+
+/// The noise in equal rounds of one kind; `None` if no time passed.
+fn noise_of(rounds: &[Vec<f64>]) -> Option<Noise> {
+    let medians: Vec<f64> = rounds.iter().filter_map(|round| median(round)).collect();
+    let typical_ns = median(&medians).filter(|median| *median > 0.0)?;
+    let spreads = rounds.iter().filter_map(|round| spreads(round));
+    let (lower, upper): (Vec<f64>, Vec<f64>) = spreads.unzip();
+    let (log_deviation, upper) = (median(&lower).unwrap_or(0.0), median(&upper).unwrap_or(0.0));
+    // The standard error of a median of n normal values is √(π/2)·σ/√n.
+    let least = rounds.iter().map(Vec::len).min().unwrap_or(1) as f64;
+    let expected = (std::f64::consts::FRAC_PI_2 / least).sqrt() * log_deviation;
+    let between = standard_deviation(&medians).unwrap_or(0.0) / typical_ns;
+    let latencies: Vec<f64> = rounds.concat();
+    let share = |times: f64| {
+        let limit = typical_ns * times.max((DEVIATIONS * log_deviation).exp());
+        let hits = latencies.iter().filter(|latency| **latency > limit).count();
+        share_interval(hits as u64, latencies.len() as u64, CONFIDENCE_90)
+            .map_or(0.0, |interval| interval.low)
+    };
+    let spread = (between * between - expected * expected).max(0.0).sqrt();
+    let outliers = share(OUTLIER);
     Some(Noise {
-        spread: worst(|rounds| rounds.spread),
-        outliers: worst(|rounds| rounds.outliers),
-        rare: same.outliers,
-        wait_share: same.wait_share,
-        log_deviation: same.log_deviation,
-        upper: same.upper,
-        typical_ns: same.typical_ns,
-        background_io,
+        spread,
+        outliers,
+        rare: outliers,
+        wait_share: share(SLOW_READ_FACTOR),
+        log_deviation,
+        upper,
+        typical_ns,
+        background_io: BackgroundIo::default(),
     })
-}
-
-/// The result of the equal rounds of one kind.
-struct Rounds {
-    spread: f64,
-    outliers: f64,
-    wait_share: f64,
-    log_deviation: f64,
-    upper: f64,
-    typical_ns: f64,
-}
-
-impl Rounds {
-    fn from_times(rounds: &[Vec<f64>]) -> Option<Self> {
-        let medians: Vec<f64> = rounds.iter().filter_map(|round| median(round)).collect();
-        let typical_ns = median(&medians).filter(|median| *median > 0.0)?;
-        let spreads = rounds.iter().filter_map(|round| spreads(round));
-        let (lower, upper): (Vec<f64>, Vec<f64>) = spreads.unzip();
-        let (log_deviation, upper) = (median(&lower).unwrap_or(0.0), median(&upper).unwrap_or(0.0));
-        // The standard error of a median of n normal values is √(π/2)·σ/√n.
-        let least = rounds.iter().map(Vec::len).min().unwrap_or(1) as f64;
-        let expected = (std::f64::consts::FRAC_PI_2 / least).sqrt() * log_deviation;
-        let between = standard_deviation(&medians).unwrap_or(0.0) / typical_ns;
-        let latencies: Vec<f64> = rounds.concat();
-        let share = |times: f64| {
-            let limit = typical_ns * times.max((DEVIATIONS * log_deviation).exp());
-            let hits = latencies.iter().filter(|latency| **latency > limit).count();
-            share_interval(hits as u64, latencies.len() as u64, CONFIDENCE_90)
-                .map_or(0.0, |interval| interval.low)
-        };
-        let spread = (between * between - expected * expected).max(0.0).sqrt();
-        Some(Self {
-            spread,
-            outliers: share(OUTLIER),
-            wait_share: share(SLOW_READ_FACTOR),
-            log_deviation,
-            upper,
-            typical_ns,
-        })
-    }
 }
 
 /// The standard deviation of the logarithm of latencies from their lower and from their upper half: the
@@ -158,7 +133,7 @@ mod tests {
     #[test]
     fn the_tail_of_a_network_is_its_nature() {
         let rounds: Vec<Vec<f64>> = (0..4).map(|_| log_normal(251, 0.69)).collect();
-        let rounds = Rounds::from_times(&rounds).expect("there are rounds");
+        let rounds = noise_of(&rounds).expect("there are rounds");
         assert!((rounds.log_deviation - 0.69).abs() < 0.05, "{}", rounds.log_deviation);
         assert_eq!((rounds.outliers, rounds.wait_share, rounds.spread), (0.0, 0.0, 0.0));
     }
@@ -166,7 +141,7 @@ mod tests {
     #[test]
     fn one_in_ten_that_waits_for_somebody_is_noticed() {
         let round: Vec<f64> = (0..1000).map(|read| if read % 10 == 3 { 2e5 } else { 1e5 }).collect();
-        let rounds = Rounds::from_times(&[round.clone(), round]).expect("there are rounds");
+        let rounds = noise_of(&[round.clone(), round]).expect("there are rounds");
         assert!((rounds.wait_share - 0.09).abs() < 0.01 && rounds.outliers == 0.0);
     }
 
@@ -177,7 +152,7 @@ mod tests {
             let read = |round| (0..2000).map(move |read| if late(round, read) { 5e7 } else { 1e5 }).collect();
             (0..8).map(read).collect()
         };
-        let rare = |outliers| Rounds::from_times(&rounds(outliers)).expect("there are rounds").outliers;
+        let rare = |outliers| noise_of(&rounds(outliers)).expect("there are rounds").outliers;
         assert!(rare(6) > RARE_MAX && rare(1) < RARE_MAX, "{} {}", rare(6), rare(1));
         assert!(Noise { rare: rare(6), ..Noise::default() }.is_busy());
     }
@@ -185,6 +160,6 @@ mod tests {
     #[test]
     fn a_drive_that_slows_down_is_noticed() {
         let rounds: Vec<Vec<f64>> = [1e5, 1e5, 2e5, 2e5].iter().map(|latency| vec![*latency; 100]).collect();
-        assert!(Rounds::from_times(&rounds).expect("there are rounds").spread > 0.3);
+        assert!(noise_of(&rounds).expect("there are rounds").spread > 0.3);
     }
 }

@@ -9,21 +9,20 @@
 use std::ops::Range;
 
 use likenew_core::findings::{Line, Series, Shape};
-use likenew_core::io::Op;
 use likenew_core::quantity::Latency;
 use likenew_core::segment::Segment;
 use likenew_core::units::{Nanos, amount};
-use likenew_core::workload::{AccessPattern, Mix, Workload};
+use likenew_core::workload::Workload;
 use likenew_stats::interval::{CONFIDENCE_90, median_interval};
 use likenew_stats::summary::{median, sorted};
 
-use super::experiment::{Context, Experiment, Finding, Steps, latencies, random_reads, sampled};
-use super::property::{Key, Property};
+use super::experiment::{Context, Finding, Steps, latencies, random_reads, sampled};
+use super::property::{Key, Property, Reason, Remedy};
 use super::wording;
-use super::writing::written_in_order;
+use super::writing::{writes_in_order, written_in_order};
 use likenew_procedure_support::series::axis;
 
-pub(super) const UNTOUCHED_READS: &str = "untouched";
+pub(super) const AS_FOUND: &str = "untouched";
 /// Rest in which merges come to an end. Chosen: the time of hundreds of them.
 const SETTLING: Nanos = Nanos::from_secs(30);
 /// The addresses read, by reads of one flash page.
@@ -40,44 +39,23 @@ const LONGER: f64 = 0.05;
 const UNSURE: f64 = 0.01;
 
 /// Reads a few addresses before anything else is done to them.
-pub(super) struct UntouchedReads;
-
-impl Experiment for UntouchedReads {
-    fn name(&self) -> &'static str {
-        UNTOUCHED_READS
+pub(super) fn read_as_found<'a>(context: &Context<'a>, steps: &mut Steps<'a>) -> Result<Finding, Reason> {
+    // In a folder everything has just been written.
+    let is_new = written_in_order(context, steps.before()).is_some();
+    if is_wanted(context) && !is_new {
+        let mut reads =
+            LENGTHS.iter().map(|length| reading(window(context.span), (*length).max(context.block())));
+        let _ended = reads.try_for_each(|reads| steps.run(reads).map(drop));
     }
-
-    fn run<'a>(&self, context: &Context<'a>, steps: &mut Steps<'a>) -> Finding {
-        // In a folder everything has just been written.
-        let is_new = written_in_order(context, steps.before()).is_some();
-        if is_wanted(context) && !is_new {
-            let mut reads =
-                LENGTHS.iter().map(|length| reading(window(context.span), (*length).max(context.block())));
-            let _ended = reads.try_for_each(|reads| steps.run(reads).map(drop));
-        }
-        Finding::default()
-    }
+    Ok(Finding::default())
 }
 
 /// Reads the same addresses again after they were written with all others.
-pub(super) struct OldData;
-
-impl Experiment for OldData {
-    fn name(&self) -> &'static str {
-        "old-data"
-    }
-
-    fn run<'a>(&self, context: &Context<'a>, steps: &mut Steps<'a>) -> Finding {
-        let Some(before) = as_found(context) else { return Finding::default() };
-        let Some(after) = measure(context, steps, before) else {
-            let property = Property::undecided(Key::OldDataReadRatio, context.fill_refusal());
-            return Finding::single(property, None);
-        };
-        let property = property(context, before, after);
-        property.map_or_else(Finding::default, |property| {
-            Finding::single(property, Some(("old_and_fresh_reads", picture(before, after))))
-        })
-    }
+pub(super) fn run<'a>(context: &Context<'a>, steps: &mut Steps<'a>) -> Result<Finding, Reason> {
+    let Some(before) = as_found(context) else { return Ok(Finding::default()) };
+    let Some(after) = measure(context, steps, before) else { return Err(context.fill_refusal()) };
+    let finding = |property| Finding::single(property, ("old_and_fresh_reads", picture(before, after)));
+    Ok(property(context, before, after).map_or_else(Finding::default, finding))
 }
 
 /// Repeats the reads `before`, if the addresses were written since.
@@ -86,14 +64,14 @@ fn measure<'a>(context: &Context<'a>, steps: &mut Steps<'a>, before: &Segment) -
     if !is_wanted(context) || !context.is_whole() || !is_rewritten(context, steps.before(), before, &window) {
         return None;
     }
-    if context.inferences.is_block_map() {
+    if context.is_block_map() {
         steps.rest("settle", SETTLING).ok()?;
     }
-    steps.run(Workload { name: "fresh".into(), ..reading(window, length(before)) }).ok()
+    steps.run(Workload { name: "fresh".into(), ..reading(window, before.workload.length_max()) }).ok()
 }
 
 fn is_wanted(context: &Context<'_>) -> bool {
-    context.inferences.word(Key::Medium).is_none_or(|medium| medium == "flash")
+    context.may_be("flash")
 }
 
 /// The addresses: beyond what a pseudo-SLC cache takes of a fill, and before what remains in it at the end.
@@ -108,15 +86,11 @@ fn reading(range: Range<u64>, length: u32) -> Workload {
     sampled(name, vec![random_reads(range, length, 1)], READS, Some(Nanos::from_secs(20)))
 }
 
-fn length(segment: &Segment) -> u32 {
-    segment.workload.length_max()
-}
-
 /// The reads before any write, with the length of a flash page if that is known.
 fn as_found<'a>(context: &Context<'a>) -> Option<&'a Segment> {
-    let page = context.inferences.number(Key::MapPageBytes).unwrap_or(4096.0);
-    let is_ours = |segment: &&Segment| segment.workload.name.starts_with(UNTOUCHED_READS);
-    let far = |segment: &&Segment| (f64::from(length(segment)) / page).ln().abs();
+    let page = context.number(Key::MapPageBytes).unwrap_or(4096.0);
+    let is_ours = |segment: &&Segment| segment.workload.name.starts_with(AS_FOUND);
+    let far = |segment: &&Segment| (f64::from(segment.workload.length_max()) / page).ln().abs();
     let reads = context.evidence.segments.iter().filter(is_ours);
     reads.min_by(|first, other| far(first).total_cmp(&far(other)))
 }
@@ -125,13 +99,7 @@ fn as_found<'a>(context: &Context<'a>) -> Option<&'a Segment> {
 fn is_rewritten(context: &Context<'_>, segments: &[Segment], before: &Segment, window: &Range<u64>) -> bool {
     let geometry = &context.evidence.geometry;
     let later = segments.iter().filter(|segment| segment.started_at >= before.ended_at);
-    let in_order = later.filter(|segment| {
-        let streams = &segment.workload.streams;
-        streams.len() == 1
-            && streams[0].op == Mix::Only(Op::Write)
-            && matches!(streams[0].pattern, AccessPattern::Sequential(_))
-    });
-    let covered = in_order.filter_map(|segment| {
+    let covered = later.filter(|segment| writes_in_order(segment)).filter_map(|segment| {
         let region =
             segment.workload.streams[0].pattern.region().resolve(geometry.capacity, geometry.block).ok()?;
         let end = region.end.min(region.start + super::experiment::bytes_written(segment));
@@ -140,7 +108,7 @@ fn is_rewritten(context: &Context<'_>, segments: &[Segment], before: &Segment, w
     });
     let (inside, written) = covered.fold((0, 0), |sum, part| (sum.0 + part.0, sum.1 + part.1));
     // A block map writes a whole cluster to another block, however few are written.
-    let is_all = written > context.span / 2 || context.inferences.is_block_map();
+    let is_all = written > context.span / 2 || context.is_block_map();
     inside >= window.end - window.start && is_all
 }
 
@@ -149,22 +117,21 @@ fn property(context: &Context<'_>, before: &Segment, after: &Segment) -> Option<
     let (old, fresh) = (latencies(before), latencies(after));
     let (old_ns, fresh_ns) = (median(&old)?, median(&fresh).filter(|median| *median > 0.0)?);
     let (of_old, of_fresh) = (median_interval(&old, CONFIDENCE_90)?, median_interval(&fresh, CONFIDENCE_90)?);
-    let noise = context.inferences.noise().copied().unwrap_or_default();
     let ratio = old_ns / fresh_ns;
-    let wider = 1.0 + UNSURE + 2.0 * noise.spread;
+    let wider = 1.0 + UNSURE + 2.0 * context.spread();
     let interval = (of_old.low / of_fresh.high / wider, of_old.high / of_fresh.low * wider);
-    let (old, fresh) = (Latency(old_ns), Latency(fresh_ns));
+    let reason = wording::old_and_fresh(Latency(old_ns), Latency(fresh_ns));
     let unsure = context.is_busy() && (interval.1 / interval.0 > 1.25 || ratio < 1.0 + 4.0 * LONGER);
     Some(if ratio < 1.0 - SAME {
-        Property::undecided(key, wording::no_old_data(old, fresh))
+        Property::undecided(key, reason.but(wording::NO_OLD_DATA))
     } else if unsure {
-        Property::undecided(key, wording::unsteady_old_data(old, fresh))
+        Property::undecided(key, reason.how(wording::UNSTEADY).decided_by(Remedy::Quiet))
     } else if ratio > 1.0 + LONGER {
-        Property::number(key, ratio, interval, 0.95, wording::old_data_compared(old, fresh))
+        Property::number(key, ratio, interval, 0.95, reason)
     } else if ratio < 1.0 + SAME {
-        Property::absent(key, 0.95, wording::old_data_compared(old, fresh))
+        Property::absent(key, 0.95, reason)
     } else {
-        Property::undecided(key, wording::close_old_data(old, fresh))
+        Property::undecided(key, reason.how(wording::TOO_CLOSE))
     })
 }
 

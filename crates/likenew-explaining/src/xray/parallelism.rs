@@ -24,8 +24,7 @@ use likenew_stats::interval::{CONFIDENCE_90, share_interval};
 use likenew_stats::summary::{mean, median, quantile};
 
 use super::experiment::{
-    Context, DeepReads, Experiment, Finding, Shared, Steps, is_of, latencies, random_reads, sampled,
-    sequential_writes,
+    Context, DeepReads, Finding, Shared, Steps, is_of, latencies, random_reads, sampled, sequential_writes,
 };
 use super::medium::reads_alone;
 use super::property::{Key, Property, Reason};
@@ -72,21 +71,16 @@ const SAME_DIES: f64 = 1.05;
 /// and age. Chosen: retries of old data add more.
 const EVEN: f64 = 0.25;
 
+/// What two readers show.
+pub(super) const KEYS: [Key; 2] = [Key::Parallelism, Key::StripeBytes];
+
 /// Two readers that meet on one die.
-pub(super) struct Parallelism;
-
-impl Experiment for Parallelism {
-    fn name(&self) -> &'static str {
-        "parallelism"
+pub(super) fn run<'a>(context: &Context<'a>, steps: &mut Steps<'a>) -> Result<Finding, Reason> {
+    let mut walks = Walks::default();
+    if context.may_be("flash") {
+        let _ended = walks.measure(context, steps);
     }
-
-    fn run<'a>(&self, context: &Context<'a>, steps: &mut Steps<'a>) -> Finding {
-        let mut walks = Walks::default();
-        if context.inferences.word(Key::Medium).is_none_or(|medium| medium == "flash") {
-            let _ended = walks.measure(context, steps);
-        }
-        steps.conclude(|| walks.finding(context))
-    }
+    Ok(steps.conclude(|| walks.finding(context)))
 }
 
 /// Results of two readers.
@@ -203,62 +197,43 @@ impl<'a> Walks<'a> {
 }
 
 /// Reads trimmed addresses, which need no flash, if all reads waited for the pinned reader.
-pub(super) struct SingleDie;
-
-impl Experiment for SingleDie {
-    fn name(&self) -> &'static str {
-        "single-die"
-    }
-
-    fn run<'a>(&self, context: &Context<'a>, steps: &mut Steps<'a>) -> Finding {
-        let is_trimmed = matches!(context.inferences.word(Key::Trim), Some("immediate" | "idle"));
-        // Later tests write the trimmed addresses.
-        let is_last = steps.before().last().is_some_and(|last| is_of(trim::NAME, last));
-        let deep_reads = context.inferences.shared.deep_reads.filter(|reads| reads.wait_everywhere);
-        let Some(deep_reads) = deep_reads.filter(|_| is_trimmed && is_last) else {
-            return Finding::default();
-        };
-        let stream = random_reads(0..trim::AREA, context.block(), 32);
-        let until = Until { elapsed: Some(READ_TIME), ..Until::ops(DEEP_READS) };
-        let trimmed = steps.run(Workload::new("32 in flight, trimmed", until, vec![stream]));
-        let rates = trimmed.ok().and_then(Segment::iops).zip(deep_reads.iops);
-        let faster = rates.map(|(trimmed, others)| Factor(trimmed / others));
-        match faster.filter(|faster| faster.0 >= FLASH_LIMITS && !context.is_busy()) {
-            Some(faster) => Finding { properties: single_die(faster).into(), ..Finding::default() },
-            None => Finding::default(),
-        }
-    }
+pub(super) fn read_trimmed<'a>(context: &Context<'a>, steps: &mut Steps<'a>) -> Result<Finding, Reason> {
+    let is_trimmed = matches!(context.word(Key::Trim), Some("immediate" | "idle"));
+    // Later tests write the trimmed addresses.
+    let is_last = steps.before().last().is_some_and(|last| is_of(trim::NAME, last));
+    let deep_reads = context.shared.deep_reads.filter(|reads| reads.wait_everywhere);
+    let Some(deep_reads) = deep_reads.filter(|_| is_trimmed && is_last) else {
+        return Ok(Finding::default());
+    };
+    let stream = random_reads(0..trim::AREA, context.block(), 32);
+    let until = Until { elapsed: Some(READ_TIME), ..Until::ops(DEEP_READS) };
+    let trimmed = steps.run(Workload::new("32 in flight, trimmed", until, vec![stream]));
+    let rates = trimmed.ok().and_then(Segment::iops).zip(deep_reads.iops);
+    let faster = rates.map(|(trimmed, others)| Factor(trimmed / others));
+    let faster = faster.filter(|faster| faster.0 >= FLASH_LIMITS && !context.is_busy());
+    Ok(faster.map(single_die).map(Finding::of).unwrap_or_default())
 }
 
 /// Counts the dies of a filled drive by the share of all addresses at which reads wait for the pinned reader.
 /// A period may miss dies: one that was busy while a small area was written holds nothing of it.
-pub(super) struct DieShare;
-
-impl Experiment for DieShare {
-    fn name(&self) -> &'static str {
-        "die-share"
+pub(super) fn count_dies<'a>(context: &Context<'a>, steps: &mut Steps<'a>) -> Result<Finding, Reason> {
+    let is_wanted =
+        context.is_filled_whole() && context.is("flash") && context.word(Key::Mapping) == Some("page");
+    let conflicts = if is_wanted { walk_full_drive(context, steps) } else { None };
+    let Some(Pattern::Clear { share, dies: (dies, low, high), .. }) =
+        conflicts.map(|conflicts| conflicts.by_share())
+    else {
+        return Ok(Finding::default());
+    };
+    let before = context.number(Key::Parallelism);
+    if before.is_some_and(|before| (low / SAME_DIES..high * SAME_DIES).contains(&before)) {
+        return Ok(Finding::default());
     }
-
-    fn run<'a>(&self, context: &Context<'a>, steps: &mut Steps<'a>) -> Finding {
-        let is_wanted = context.inferences.is_filled_whole()
-            && context.inferences.is("flash")
-            && context.inferences.word(Key::Mapping) == Some("page");
-        let conflicts = if is_wanted { walk_full_drive(context, steps) } else { None };
-        let Some(Pattern::Clear { share, dies: (dies, low, high), .. }) =
-            conflicts.map(|conflicts| conflicts.by_share())
-        else {
-            return Finding::default();
-        };
-        let before = context.inferences.number(Key::Parallelism);
-        if before.is_some_and(|before| (low / SAME_DIES..high * SAME_DIES).contains(&before)) {
-            return Finding::default();
-        }
-        // A period has shown another number, or there is none.
-        let stripe = Property::undecided(Key::StripeBytes, wording::irregular_collisions(Share(share)));
-        let reason = wording::collisions_when_full(Share(share));
-        let dies = Property::number(Key::Parallelism, dies, (low, high), DIE_SHARE_CONFIDENCE, reason);
-        Finding { properties: vec![dies, stripe], ..Finding::default() }
-    }
+    // A period has shown another number, or there is none.
+    let stripe = Property::undecided(Key::StripeBytes, wording::irregular_collisions(Share(share)));
+    let reason = wording::collisions_when_full(Share(share));
+    let dies = Property::number(Key::Parallelism, dies, (low, high), DIE_SHARE_CONFIDENCE, reason);
+    Ok(Finding::of([dies, stripe]))
 }
 
 fn walk_full_drive<'a>(context: &Context<'a>, steps: &mut Steps<'a>) -> Option<Conflicts> {
@@ -281,7 +256,7 @@ fn single_die(faster: Factor) -> [Property; 2] {
 
 /// Stages within the mapping cache: a miss reads from dies, too, which looks like meeting them.
 fn usable(context: &Context<'_>) -> impl Iterator<Item = &'static Stage> + use<> {
-    let covered = context.inferences.number(Key::MapCacheBytes).unwrap_or(f64::INFINITY);
+    let covered = context.number(Key::MapCacheBytes).unwrap_or(f64::INFINITY);
     let most = context.span / SHARE_MAX;
     STAGES.iter().filter(move |stage| stage.bytes <= most && stage.bytes as f64 <= covered)
 }
@@ -308,7 +283,7 @@ fn walking(context: &Context<'_>, stage: &Stage, area: Range<u64>) -> Workload {
 
 /// All addresses in the mapping cache, whatever wrote them.
 fn all_addresses(context: &Context<'_>) -> Stage {
-    let covered = context.inferences.number(Key::MapCacheBytes).unwrap_or(f64::INFINITY);
+    let covered = context.number(Key::MapCacheBytes).unwrap_or(f64::INFINITY);
     let end = context.span.min(covered as u64);
     let grain = u64::from(4096.max(context.block()));
     Stage { bytes: end - end % grain, grain, reads: EVERYWHERE_READS }
@@ -330,10 +305,8 @@ fn are_even(reads: &[f64]) -> bool {
 }
 
 fn properties(pattern: &Pattern, busy: bool, gain: Option<Factor>) -> [Property; 2] {
-    let with_gain = |reason: Reason| gain.into_iter().fold(reason, wording::depth_gain);
-    let undecided = |reason: Reason| {
-        [Key::Parallelism, Key::StripeBytes].map(|key| Property::undecided(key, with_gain(reason.clone())))
-    };
+    let with_gain = |reason: Reason| gain.map(wording::depth_gain).into_iter().fold(reason, Reason::and);
+    let undecided = |reason: Reason| KEYS.map(|key| Property::undecided(key, with_gain(reason.clone())));
     match pattern {
         Pattern::Nowhere => undecided(wording::no_collisions()),
         Pattern::Everywhere => undecided(wording::collisions_everywhere()),

@@ -3,9 +3,10 @@
 use likenew_core::findings::Row;
 use likenew_core::row;
 use serde::Serialize;
+use strum::VariantArray;
 
-/// The properties of a drive's inside.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+/// The properties of a drive's inside, in the order of the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, VariantArray)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Key {
     /// `disk`, `shingled_disk`, `flash` or `virtual`.
@@ -46,27 +47,6 @@ pub(super) enum Key {
 }
 
 impl Key {
-    /// All properties in the order of the table.
-    pub(super) const ALL: [Self; 17] = [
-        Self::Medium,
-        Self::Mapping,
-        Self::MapPageBytes,
-        Self::EraseUnitBytes,
-        Self::WriteBufferBytes,
-        Self::SlcCacheBytes,
-        Self::SlcSpeedAfterBytesPerS,
-        Self::SlcRecoveryNs,
-        Self::Parallelism,
-        Self::StripeBytes,
-        Self::OverProvisioningPercent,
-        Self::Compression,
-        Self::Trim,
-        Self::IdleCollectionNs,
-        Self::OldDataReadRatio,
-        Self::TokenBucketIos,
-        Self::MapCacheBytes,
-    ];
-
     /// The unit of its number; empty for words.
     pub(super) fn unit(self) -> &'static str {
         match self {
@@ -170,6 +150,14 @@ impl Property {
         Self::new(key, State::Undecided, 0.0, reason)
     }
 
+    /// The word of the property, if it has one.
+    pub(super) fn text(&self) -> Option<&'static str> {
+        match self.state {
+            State::Word(word) => Some(word),
+            _ => None,
+        }
+    }
+
     /// The number of the property, if it has one.
     pub(super) fn value(&self) -> Option<f64> {
         match self.state {
@@ -269,6 +257,12 @@ impl Reason {
         self
     }
 
+    /// The same evidence with why it decides nothing: other words for the table, and a sentence.
+    #[must_use]
+    pub(super) fn but(self, [how, sentence]: [&str; 2]) -> Self {
+        self.how(how).and(sentence)
+    }
+
     /// Adds what would decide the property.
     #[must_use]
     pub(super) fn decided_by(mut self, remedy: Remedy) -> Self {
@@ -283,7 +277,7 @@ mod tests {
 
     #[test]
     fn a_hard_disk_has_no_flash_to_be_asked_for() {
-        let count_of = |medium| Key::ALL.into_iter().filter(|key| key.applies_to(medium)).count();
+        let count_of = |medium| Key::VARIANTS.iter().filter(|key| key.applies_to(medium)).count();
         assert_eq!(
             (count_of(None), count_of(Some("flash")), count_of(Some("disk")), count_of(Some("virtual"))),
             (17, 16, 3, 4)

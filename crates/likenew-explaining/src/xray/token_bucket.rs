@@ -14,8 +14,8 @@ use likenew_core::target::Clock;
 use likenew_core::units::Nanos;
 use likenew_core::workload::{AccessPattern, Mix, Stream, Until, Workload};
 
-use super::experiment::{Context, Experiment, Finding, Steps};
-use super::property::{Key, Property};
+use super::experiment::{Context, Finding, Steps};
+use super::property::{Key, Property, Reason};
 use super::wording;
 use likenew_procedure_support::series::axis;
 
@@ -46,33 +46,23 @@ const RATE_UNSURE: f64 = 0.003;
 const ON_THEIR_WAY: f64 = 2.0 * DEPTH as f64;
 
 /// Reads until the credits are used up.
-pub(super) struct TokenBucket;
-
-impl Experiment for TokenBucket {
-    fn name(&self) -> &'static str {
-        "token-bucket"
+pub(super) fn run<'a>(context: &Context<'a>, steps: &mut Steps<'a>) -> Result<Finding, Reason> {
+    let mut bursts = Bursts::default();
+    if is_wanted(context) {
+        let _ended = bursts.measure(context, steps);
     }
-
-    fn run<'a>(&self, context: &Context<'a>, steps: &mut Steps<'a>) -> Finding {
-        let mut bursts = Bursts::default();
-        if is_wanted(context) {
-            let _ended = bursts.measure(context, steps);
-        }
-        if context.inferences.is("virtual") && takes_too_long(context) {
-            let property = Property::undecided(Key::TokenBucketIos, wording::long_reads_needed());
-            return Finding::single(property, None);
-        }
-        if bursts.all.iter().all(|burst| burst.total().ios == 0) {
-            return Finding::default();
-        }
-        Finding::single(bursts.property(context), Some(("reads_over_time", bursts.picture(context))))
+    if context.is("virtual") && takes_too_long(context) {
+        return Err(wording::long_reads_needed());
     }
+    if bursts.all.iter().all(|burst| burst.total().ios == 0) {
+        return Ok(Finding::default());
+    }
+    Ok(Finding::single(bursts.property(context), ("reads_over_time", bursts.picture(context))))
 }
 
 /// Only virtual disks have rate limits; other media do not.
 fn is_wanted(context: &Context<'_>) -> bool {
-    let may_have_one = context.inferences.word(Key::Medium).is_none() || context.inferences.is("virtual");
-    may_have_one && !takes_too_long(context)
+    context.may_be("virtual") && !takes_too_long(context)
 }
 
 /// In wall time a test of an hour runs only if it was asked for.

@@ -9,8 +9,8 @@ use likenew_core::region::Region;
 use likenew_core::units::Nanos;
 use likenew_core::workload::{AccessPattern, Mix, Stream, Until, Workload};
 
-use super::experiment::{Context, Experiment, Finding, Steps};
-use super::property::{Key, Property};
+use super::experiment::{Context, Finding, Steps};
+use super::property::{Key, Property, Reason};
 use super::wording;
 use super::writing::{MedianComparison, reads_of_both, write_in_order};
 use likenew_procedure_support::series::axis;
@@ -33,22 +33,21 @@ const FASTER: f64 = 0.03;
 const SAME: f64 = 0.015;
 
 /// Writes two areas, trims one, and reads both: at once and after rests.
-pub(super) struct TrimExperiment;
-
-impl Experiment for TrimExperiment {
-    fn name(&self) -> &'static str {
-        NAME
+pub(super) fn run<'a>(context: &Context<'a>, steps: &mut Steps<'a>) -> Result<Finding, Reason> {
+    let evidence = context.evidence;
+    if !evidence.geometry.trims {
+        return Ok(Finding::of([Property::absent(Key::Trim, 0.99, wording::trim_unsupported())]));
     }
-
-    fn run<'a>(&self, context: &Context<'a>, steps: &mut Steps<'a>) -> Finding {
-        if let Some(property) = refusal(context) {
-            return Finding::single(property, None);
-        }
-        let (mut before, mut stages) = (None, Vec::new());
-        let _ended = measure(steps, &mut before, &mut stages);
-        let Some(before) = before else { return Finding::default() };
-        Finding::single(infer_property(&before, &stages), Some(("trimmed_reads", picture(&before, &stages))))
+    match context.word(Key::Medium) {
+        Some("virtual") => return Err(wording::trim_of_volume()),
+        Some("disk") => return Err(wording::trim_of_disk()),
+        _ if evidence.identity.kind == TargetKind::Folder => return Err(wording::trim_of_folder()),
+        _ => context.expect_room(2 * AREA)?,
     }
+    let (mut before, mut stages) = (None, Vec::new());
+    let _ended = measure(steps, &mut before, &mut stages);
+    let Some(before) = before else { return Ok(Finding::default()) };
+    Ok(Finding::single(infer_property(&before, &stages), ("trimmed_reads", picture(&before, &stages))))
 }
 
 /// Puts the last reads before the TRIM into `before`. Adds those after it to `stages`: seconds of rest before
@@ -90,20 +89,6 @@ fn measure(
         }
     }
     Ok(())
-}
-
-/// Why TRIM cannot be tested here; `None` if it can.
-fn refusal(context: &Context<'_>) -> Option<Property> {
-    let evidence = context.evidence;
-    let undecided = |reason| Some(Property::undecided(Key::Trim, reason));
-    match context.inferences.word(Key::Medium) {
-        _ if !evidence.geometry.trims => Some(Property::absent(Key::Trim, 0.99, wording::trim_unsupported())),
-        Some("virtual") => undecided(wording::trim_of_volume()),
-        Some("disk") => undecided(wording::trim_of_disk()),
-        _ if evidence.identity.kind == TargetKind::Folder => undecided(wording::trim_of_folder()),
-        _ if !context.may_begin(2 * AREA) => undecided(context.write_refusal(2 * AREA)),
-        _ => None,
-    }
 }
 
 fn infer_property(before: &MedianComparison, stages: &[(u64, MedianComparison)]) -> Property {

@@ -5,7 +5,7 @@ use likenew_core::findings::{Action, Answer, Lead, Overview, OverviewTable};
 use likenew_core::measurement_error::MeasurementError;
 use likenew_core::quantity::{Factor, Iops, Latency, Rate, Share, Size, SpeedChange, range, with_range};
 use likenew_core::units::{Nanos, Number, digits, exact_size};
-use likenew_procedure_support::wording::capitalize;
+use likenew_procedure_support::wording::{capitalize, lowercase_first};
 
 use super::property::{Key, Property, Reason, Remedy, State};
 
@@ -77,7 +77,7 @@ likenew_core::sentences! {
     /// The spread of reads that are not equally fast.
     fn read_spread(median: Latency, spread: Latency) =
         "The median random read takes {median}; 80% of reads lie within {spread} of each other.";
-    fn rewritten_blocks(before: Latency, after: Latency, blocks: u64) =
+    pub(super) fn rewritten_blocks(before: Latency, after: Latency, blocks: u64) =
         "Reading 8 MiB sequentially took {before}, and {after} after {blocks} of its blocks were \
          overwritten.";
 }
@@ -98,17 +98,8 @@ pub(super) fn network_reads(median: Latency, spread: Latency, log_deviation: f64
     ))
 }
 
-pub(super) fn moved_blocks(disk: Reason, before: Latency, after: Latency, blocks: u64) -> Reason {
-    disk.how("overwritten blocks moved").and(rewritten_blocks(before, after, blocks))
-}
-
-pub(super) fn kept_blocks(disk: Reason, before: Latency, after: Latency, blocks: u64) -> Reason {
-    disk.and(rewritten_blocks(before, after, blocks))
-}
-
-pub(super) fn unclear_blocks(disk: Reason, before: Latency, after: Latency, blocks: u64) -> Reason {
-    disk.how("hard disk, SMR unclear").and(rewritten_blocks(before, after, blocks)).decided_by(Remedy::Quiet)
-}
+pub(super) const BLOCKS_MOVED: &str = "overwritten blocks moved";
+pub(super) const SHINGLES_UNCLEAR: &str = "hard disk, SMR unclear";
 
 pub(super) const SHINGLES_UNTESTED: &str =
     "Whether it is shingled (SMR) shows only after some blocks are overwritten.";
@@ -148,13 +139,7 @@ reasons! {
         "The first addresses stay faster even among reads of all addresses, so the cache size is unknown.";
 }
 
-pub(super) fn unsteady_windows() -> Reason {
-    equal_windows().how(UNSTEADY).decided_by(Remedy::Quiet)
-}
-
-pub(super) fn poor_fit(windows: Reason) -> Reason {
-    windows.how("the fit is too poor").and("The fit is too poor to name a size.")
-}
+pub(super) const POOR_FIT: [&str; 2] = ["the fit is too poor", "The fit is too poor to name a size."];
 
 // Parallelism.
 
@@ -175,14 +160,14 @@ reasons! {
         "On the full drive, reads collide with a pinned reader at {share} of addresses.";
 }
 
-pub(super) fn depth_gain(reason: Reason, gain: Factor) -> Reason {
-    reason.and(format!("32 reads in flight run {gain} as fast as one."))
+likenew_core::sentences! {
+    pub(super) fn depth_gain(gain: Factor) = "32 reads in flight run {gain} as fast as one.";
 }
 
 // Compression.
 
 /// `write_ratio` is the time of writing zeros over that of random data.
-fn zeros_and_random(zeros: Latency, random: Latency, write_ratio: Share) -> String {
+pub(super) fn zeros_and_random(zeros: Latency, random: Latency, write_ratio: Share) -> String {
     let is_equal = (write_ratio.0 - 1.0).abs() < EQUAL_WITHIN;
     let writes =
         if is_equal { "equally fast".to_owned() } else { SpeedChange(1.0 / write_ratio.0).to_string() };
@@ -197,23 +182,13 @@ fn zeros_and_random(zeros: Latency, random: Latency, write_ratio: Share) -> Stri
 /// A smaller difference between two times of writing is none to a reader. Chosen: timing varies by as much.
 const EQUAL_WITHIN: f64 = 0.02;
 
-pub(super) fn zeros_faster(zeros: Latency, random: Latency, write_ratio: Share) -> Reason {
-    Reason::new("zeros are faster", zeros_and_random(zeros, random, write_ratio))
-}
+pub(super) const ZEROS_FASTER: &str = "zeros are faster";
+pub(super) const ZEROS_NO_FASTER: &str = "zeros are no faster";
+pub(super) const ZEROS_UNCLEAR: &str = "reads and writes disagree";
 
-pub(super) fn zeros_no_faster(zeros: Latency, random: Latency, write_ratio: Share) -> Reason {
-    Reason::new("zeros are no faster", zeros_and_random(zeros, random, write_ratio))
-}
-
-pub(super) fn zeros_unclear(zeros: Latency, random: Latency, write_ratio: Share) -> Reason {
-    Reason::new("reads and writes disagree", zeros_and_random(zeros, random, write_ratio))
-        .decided_by(Remedy::Quiet)
-}
-
-pub(super) fn write_pairs(reason: Reason, pairs: usize, median: Share) -> Reason {
-    reason.and(format!(
-        "Over {pairs} pairs of writes, zeros took {median} of the time of random data (median)."
-    ))
+likenew_core::sentences! {
+    pub(super) fn write_pairs(pairs: usize, median: Share) =
+        "Over {pairs} pairs of writes, zeros took {median} of the time of random data (median).";
 }
 
 // Mapping unit.
@@ -258,7 +233,7 @@ reasons! {
     pub(super) fn trim_ignored(trimmed: Latency, kept: Latency, seconds: u64) = "trimmed reads no faster",
         "Even after {seconds} s of idle time, trimmed addresses are read in {trimmed} and kept ones in \
          {kept}.";
-    pub(super) fn trim_unclear() = "too close to call",
+    pub(super) fn trim_unclear() = TOO_CLOSE,
         "Trimmed and kept addresses take about equally long to read." => Quiet;
 }
 
@@ -286,9 +261,8 @@ reasons! {
         "No space was left for bursts after idle times.";
 }
 
-pub(super) fn vague_cliff(cliff: Reason) -> Reason {
-    cliff.how("write cliff too gradual").and("The cliff is too gradual to name a size.")
-}
+pub(super) const VAGUE_CLIFF: [&str; 2] =
+    ["write cliff too gradual", "The cliff is too gradual to name a size."];
 
 /// What was fast again after each idle time, as pairs of nanoseconds and bytes.
 pub(super) fn recoveries(recovered: &[[f64; 2]]) -> Reason {
@@ -298,9 +272,7 @@ pub(super) fn recoveries(recovered: &[[f64; 2]]) -> Reason {
     Reason { how: "bursts after idle times".into(), evidence: sentences.collect(), remedy: None }
 }
 
-pub(super) fn unclear_recovery(recoveries: Reason) -> Reason {
-    recoveries.how("recovery time unclear")
-}
+pub(super) const RECOVERY_UNCLEAR: &str = "recovery time unclear";
 
 // Idle garbage collection.
 
@@ -315,34 +287,19 @@ reasons! {
         "Reads were as fast as usual even after {longest} of idle time.";
 }
 
-pub(super) fn contradictory_idling(idling: Reason) -> Reason {
-    idling
-        .how("idle tests contradict")
-        .and("Results for other idle times contradict each other.")
-        .decided_by(Remedy::Quiet)
-}
+pub(super) const CONTRADICTORY_IDLING: [&str; 2] =
+    ["idle tests contradict", "Results for other idle times contradict each other."];
 
 // Old data.
 
-fn old_and_fresh(old: Latency, fresh: Latency) -> String {
-    format!("Data as found took {old} to read, and {fresh} after it was rewritten.")
+reasons! {
+    pub(super) fn old_and_fresh(old: Latency, fresh: Latency) = "before and after a rewrite",
+        "Data as found took {old} to read, and {fresh} after it was rewritten.";
 }
 
-pub(super) fn old_data_compared(old: Latency, fresh: Latency) -> Reason {
-    Reason::new("before and after a rewrite", old_and_fresh(old, fresh))
-}
-
-pub(super) fn no_old_data(old: Latency, fresh: Latency) -> Reason {
-    Reason::new("no old data found", old_and_fresh(old, fresh)).and("There was no old data to read.")
-}
-
-pub(super) fn unsteady_old_data(old: Latency, fresh: Latency) -> Reason {
-    Reason::new(UNSTEADY, old_and_fresh(old, fresh)).decided_by(Remedy::Quiet)
-}
-
-pub(super) fn close_old_data(old: Latency, fresh: Latency) -> Reason {
-    Reason::new("too close to call", old_and_fresh(old, fresh))
-}
+pub(super) const NO_OLD_DATA: [&str; 2] = ["no old data found", "There was no old data to read."];
+/// The table's words for a difference that is neither one nor none.
+pub(super) const TOO_CLOSE: &str = "too close to call";
 
 // Mapping.
 
@@ -357,33 +314,17 @@ reasons! {
     pub(super) fn cluster_pauses(bytes: f64, count: usize) = "sequential writes pause",
         "Sequential writes pause every {} ({count} times), and writes to the start of such a cluster are \
          merged.", Size(bytes as u64);
+    pub(super) fn merges(sequential: Latency, random: Latency, within: Latency, merge: Latency) =
+        "log blocks absorb writes",
+        "Synced writes take {sequential} sequentially, {random} at random, and {within} at random within one \
+         cluster; a merge takes {merge}.";
 }
 
 pub(super) const NOT_FULL_BEFORE: &str =
     "The drive was not full before, so log blocks with nothing to merge would not show.";
 
-/// Latencies of synced writes if some of them are merged.
-pub(super) struct MergeTimes {
-    pub(super) sequential: Latency,
-    pub(super) random: Latency,
-    pub(super) within: Latency,
-    pub(super) merge: Latency,
-}
-
-fn merges(times: &MergeTimes) -> String {
-    let MergeTimes { sequential, random, within, merge } = times;
-    format!(
-        "Synced writes take {sequential} sequentially, {random} at random, and {within} at random within one cluster; a merge takes {merge}."
-    )
-}
-
-pub(super) fn every_write_merged(times: &MergeTimes) -> Reason {
-    Reason::new("every write costs a merge", merges(times))
-}
-
-pub(super) fn log_absorbs_writes(times: &MergeTimes) -> Reason {
-    Reason::new("log blocks absorb writes", merges(times))
-}
+/// The table's words for a map without log blocks.
+pub(super) const EVERY_WRITE_MERGED: &str = "every write costs a merge";
 
 // Write buffer.
 
@@ -396,6 +337,8 @@ reasons! {
         "Bursts slow down and do not settle at one speed." => Quiet;
     pub(super) fn even_bursts(bytes: u64) = "flash keeps up",
         "Bursts of {} are as fast at their end as at their start.", Size(bytes);
+    pub(super) fn burst_knee(before: Rate, after: Rate, intake: f64) = "bursts and flushes",
+        "A burst is accepted at {before} at first and at {after} after {}.", Size(intake as u64);
     pub(super) fn no_write_waited_for_merges() = "no write had to wait",
         "No write had to wait, however many clusters were being merged.";
     pub(super) fn intake_during_merges(bytes: f64) = "writes during merges",
@@ -410,13 +353,10 @@ reasons! {
         "While reads keep the head busy, {} are accepted before a write has to wait.", Size(bytes);
 }
 
-pub(super) fn burst_knee(before: Rate, after: Rate, intake: f64) -> Reason {
-    Reason::new(
-        "bursts and flushes",
-        format!("A burst is accepted at {before} at first and at {after} after {}.", Size(intake as u64)),
-    )
-    .and("Flushes show how much of that was still waiting for the flash.")
-}
+pub(super) const FLUSHES_AGREE: &str = "Flushes show how much of that was still waiting for the flash.";
+pub(super) const FLUSHES_DISAGREE: [&str; 2] =
+    ["flushes disagree", "Flushes disagree on how much of that was still waiting for the flash."];
+pub(super) const BURSTS_DISAGREE: [&str; 2] = ["bursts disagree", "The bursts disagree."];
 
 pub(super) fn first_wait(bytes: f64, at_ns: f64, programmed: f64) -> Reason {
     let left = match programmed {
@@ -430,18 +370,6 @@ pub(super) fn first_wait(bytes: f64, at_ns: f64, programmed: f64) -> Reason {
     Reason::new("bursts and flushes", sentence).and(left)
 }
 
-pub(super) fn disagreeing_flushes(before: Rate, after: Rate, intake: f64) -> Reason {
-    let Reason { evidence, .. } = burst_knee(before, after, intake);
-    Reason { evidence: evidence.into_iter().take(1).collect(), ..Reason::default() }
-        .how("flushes disagree")
-        .and("Flushes disagree on how much of that was still waiting for the flash.")
-        .decided_by(Remedy::Quiet)
-}
-
-pub(super) fn irregular_intake(bytes: f64) -> Reason {
-    intake_during_merges(bytes).how("bursts disagree").and("The bursts disagree.")
-}
-
 // Erase unit and over-provisioning of a full drive.
 
 reasons! {
@@ -452,9 +380,8 @@ reasons! {
         "Scattered overwrites did not become slower for good.";
 }
 
-pub(super) fn weak_rhythm(rhythm: Reason) -> Reason {
-    rhythm.how("pauses too irregular").and("The pauses are too weak or too rare to be sure.")
-}
+pub(super) const WEAK_RHYTHM: [&str; 2] =
+    ["pauses too irregular", "The pauses are too weak or too rare to be sure."];
 
 /// How a full drive took scattered overwrites.
 pub(super) struct ScatteredWrites {
@@ -485,13 +412,8 @@ pub(super) fn scattered_writes(writes: &ScatteredWrites) -> Reason {
     }
 }
 
-pub(super) fn gradual_collection(writes: &ScatteredWrites) -> Reason {
-    scattered_writes(writes).how("slowed too gradually")
-}
-
-pub(super) fn uncertain_spare(writes: &ScatteredWrites) -> Reason {
-    scattered_writes(writes).how("too uncertain").and("Too uncertain for a percentage.")
-}
+pub(super) const GRADUAL_COLLECTION: &str = "slowed too gradually";
+pub(super) const UNCERTAIN_SPARE: [&str; 2] = ["too uncertain", "Too uncertain for a percentage."];
 
 pub(super) const KEPT_BLOCKS_ASSUMED: &str =
     "Open and pre-erased blocks are assumed to be three or four on each die.";
@@ -542,48 +464,41 @@ pub(super) const DISTURBANCE: &str = "disturbance";
 
 // Answers.
 
-/// The stable id of an answer.
-pub(super) fn id(key: Key) -> &'static str {
+/// Of each property the stable id of its answer, its question, and its words in the summary: with `{}` for the
+/// value if it was found, and others if it is absent. A disk's write buffer is called a cache.
+fn words(key: Key, is_disk: bool) -> [&'static str; 4] {
     match key {
-        Key::Medium => "medium",
-        Key::Mapping => "mapping",
-        Key::MapPageBytes => "map_unit",
-        Key::EraseUnitBytes => "erase_unit",
-        Key::WriteBufferBytes => "write_buffer",
-        Key::SlcCacheBytes => "slc_cache",
-        Key::SlcSpeedAfterBytesPerS => "slc_speed_after",
-        Key::SlcRecoveryNs => "slc_recovery",
-        Key::Parallelism => "parallel_dies",
-        Key::StripeBytes => "stripe",
-        Key::OverProvisioningPercent => "over_provisioning",
-        Key::Compression => "compression",
-        Key::Trim => "trim",
-        Key::IdleCollectionNs => "idle_gc_start",
-        Key::OldDataReadRatio => "old_data_reads",
-        Key::TokenBucketIos => "burst_credits",
-        Key::MapCacheBytes => "mapping_cache",
-    }
-}
-
-fn question(key: Key) -> &'static str {
-    match key {
-        Key::Medium => "Medium",
-        Key::Mapping => "Mapping",
-        Key::MapPageBytes => "Mapping unit",
-        Key::EraseUnitBytes => "Erase unit (superblock)",
-        Key::WriteBufferBytes => "Write buffer",
-        Key::SlcCacheBytes => "SLC cache",
-        Key::SlcSpeedAfterBytesPerS => "Writes after SLC cache",
-        Key::SlcRecoveryNs => "SLC cache recovery (half)",
-        Key::Parallelism => "Dies",
-        Key::StripeBytes => "Stripe per die",
-        Key::OverProvisioningPercent => "Over-provisioning",
-        Key::Compression => "Compression",
-        Key::Trim => "TRIM",
-        Key::IdleCollectionNs => "Idle GC starts after",
-        Key::OldDataReadRatio => "Read time of old data",
-        Key::TokenBucketIos => "Burst credits",
-        Key::MapCacheBytes => "Mapping table",
+        Key::Medium => ["medium", "Medium", "{}", ""],
+        Key::Mapping => ["mapping", "Mapping", "{}", ""],
+        Key::MapPageBytes => ["map_unit", "Mapping unit", "{} mapping unit", ""],
+        Key::EraseUnitBytes => ["erase_unit", "Erase unit (superblock)", "{} erase unit", ""],
+        Key::WriteBufferBytes if is_disk => {
+            ["write_buffer", "Write cache", "{} write cache", "no write cache"]
+        }
+        Key::WriteBufferBytes => ["write_buffer", "Write buffer", "{} write buffer", "no write buffer"],
+        Key::SlcCacheBytes => ["slc_cache", "SLC cache", "{} SLC cache", "no SLC cache"],
+        Key::SlcSpeedAfterBytesPerS => ["slc_speed_after", "Writes after SLC cache", "", ""],
+        Key::SlcRecoveryNs => ["slc_recovery", "SLC cache recovery (half)", "", ""],
+        Key::Parallelism => ["parallel_dies", "Dies", "{} dies", ""],
+        Key::StripeBytes => ["stripe", "Stripe per die", "", ""],
+        Key::OverProvisioningPercent => {
+            ["over_provisioning", "Over-provisioning", "{} over-provisioning", ""]
+        }
+        Key::Compression => {
+            ["compression", "Compression", "the controller compresses data", "no compression"]
+        }
+        Key::Trim => ["trim", "TRIM", "TRIM {}", "TRIM not supported"],
+        Key::IdleCollectionNs => ["idle_gc_start", "Idle GC starts after", "idle GC after {}", "no idle GC"],
+        Key::OldDataReadRatio => [
+            "old_data_reads",
+            "Read time of old data",
+            "old data takes {} as long to read",
+            "old data as fast as fresh",
+        ],
+        Key::TokenBucketIos => ["burst_credits", "Burst credits", "burst credits for {}", "no burst credits"],
+        Key::MapCacheBytes => {
+            ["mapping_cache", "Mapping table", "mapping (FTL) cache for {}", "mapping table fully cached"]
+        }
     }
 }
 
@@ -643,75 +558,51 @@ fn value(property: &Property) -> String {
     }
 }
 
-/// The question of a property. A mapping table that is only partly in memory has a cache, and a disk's write
-/// buffer is called a cache.
-fn question_of(property: &Property, is_disk: bool) -> &'static str {
+/// The question of a property. A mapping table that is only partly in memory has a cache.
+fn question(property: &Property, is_disk: bool) -> &'static str {
     match (property.key, &property.state) {
         (Key::MapCacheBytes, State::Number { .. }) => "Mapping (FTL) cache",
-        (Key::WriteBufferBytes, _) if is_disk => "Write cache",
-        (key, _) => question(key),
+        (key, _) => words(key, is_disk)[1],
     }
 }
 
 /// Whether the medium was found to be a hard disk.
 pub(super) fn is_disk(properties: &[Property]) -> bool {
     let medium = properties.iter().find(|property| property.key == Key::Medium);
-    medium.is_some_and(|medium| matches!(medium.state, State::Word("disk" | "shingled_disk")))
+    matches!(medium.and_then(Property::text), Some("disk" | "shingled_disk"))
 }
 
 /// The answer about a property, and what would decide it.
 pub(super) fn answer(property: &Property, is_disk: bool, action: Option<Action>) -> Answer {
     let Property { key, state, confidence, reason, caveats, .. } = property;
-    let question = question_of(property, is_disk);
-    let answer = match *state {
-        State::Undecided => Answer::unknown(id(*key), question, format!("unknown ({})", reason.how)),
+    let ([id, ..], question) = (words(*key, is_disk), question(property, is_disk));
+    let mut answer = match *state {
+        State::Undecided => Answer::unknown(id, question, format!("unknown ({})", reason.how)),
         State::Number { value, low, high } => {
             let text = with_range(number(*key, value), number(*key, low), number(*key, high));
-            Answer::info(id(*key), question, text).estimate(value, low, high, key.unit())
+            Answer::info(id, question, text).estimate(value, low, high, key.unit())
         }
-        State::Word(_) | State::Absent => Answer::info(id(*key), question, value(property)),
+        State::Word(_) | State::Absent => Answer::info(id, question, value(property)),
     };
-    let answer = reason.evidence.iter().fold(answer, Answer::with_evidence);
-    let answer = caveats.iter().fold(answer, Answer::caveat);
-    let answer = match *state {
-        State::Undecided => answer,
-        _ if *confidence < 0.9 => answer.caveat(format!("This is {} likely.", Share(*confidence))),
-        _ => answer,
-    };
-    action.into_iter().fold(answer, Answer::action)
+    answer.evidence.clone_from(&reason.evidence);
+    answer.caveats.clone_from(caveats);
+    if property.is_known() && *confidence < 0.9 {
+        answer = answer.caveat(format!("This is {} likely.", Share(*confidence)));
+    }
+    answer.actions.extend(action);
+    answer
 }
 
 // Summary and first screen.
 
-/// A property in the summary; nothing for those that only add detail to another one.
+/// A property in the summary; nothing for an unknown one.
 fn summary_words(property: &Property, is_disk: bool) -> Option<String> {
-    let value = value(property);
-    Some(match (property.key, &property.state) {
-        (_, State::Undecided) => return None,
-        (Key::SlcSpeedAfterBytesPerS | Key::SlcRecoveryNs | Key::StripeBytes, _) => return None,
-        (Key::Medium | Key::Mapping, _) => value,
-        (Key::MapPageBytes, _) => format!("{value} mapping unit"),
-        (Key::EraseUnitBytes, _) => format!("{value} erase unit"),
-        (Key::WriteBufferBytes, State::Absent) if is_disk => "no write cache".into(),
-        (Key::WriteBufferBytes, _) if is_disk => format!("{value} write cache"),
-        (Key::WriteBufferBytes, State::Absent) => "no write buffer".into(),
-        (Key::WriteBufferBytes, _) => format!("{value} write buffer"),
-        (Key::SlcCacheBytes, State::Absent) => "no SLC cache".into(),
-        (Key::SlcCacheBytes, _) => format!("{value} SLC cache"),
-        (Key::Parallelism, _) => format!("{value} dies"),
-        (Key::OverProvisioningPercent, _) => format!("{value} over-provisioning"),
-        (Key::Compression, State::Word("yes")) => "the controller compresses data".into(),
-        (Key::Compression, _) => "no compression".into(),
-        (Key::Trim, _) => format!("TRIM {value}"),
-        (Key::IdleCollectionNs, State::Absent) => "no idle GC".into(),
-        (Key::IdleCollectionNs, _) => format!("idle GC after {value}"),
-        (Key::OldDataReadRatio, State::Absent) => "old data as fast as fresh".into(),
-        (Key::OldDataReadRatio, _) => format!("old data takes {value} as long to read"),
-        (Key::TokenBucketIos, State::Absent) => "no burst credits".into(),
-        (Key::TokenBucketIos, _) => format!("burst credits for {value}"),
-        (Key::MapCacheBytes, State::Absent) => "mapping table fully cached".into(),
-        (Key::MapCacheBytes, _) => format!("mapping (FTL) cache for {value}"),
-    })
+    let [.., found, absent] = words(property.key, is_disk);
+    match property.state {
+        State::Undecided => None,
+        State::Absent | State::Word("no") => Some(absent.into()),
+        State::Word(_) | State::Number { .. } => Some(found.replace("{}", &value(property))),
+    }
 }
 
 /// The most telling properties first.
@@ -790,46 +681,26 @@ fn label(property: &Property, is_disk: bool) -> String {
         Key::Trim if matches!(property.state, State::Word("immediate" | "idle")) => {
             "TRIM takes effect".into()
         }
-        Key::SlcCacheBytes | Key::SlcRecoveryNs | Key::Trim => question_of(property, is_disk).into(),
-        _ => {
-            let mut letters = question_of(property, is_disk).chars();
-            letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
-        }
+        Key::SlcCacheBytes | Key::SlcRecoveryNs | Key::Trim => question(property, is_disk).into(),
+        _ => lowercase_first(question(property, is_disk)),
     }
 }
 
 // Actions.
 
-pub(super) fn action_quiet() -> Action {
-    Action::new("repeat", "Run again while nothing else uses the drive")
-}
-
-pub(super) fn action_more_writes(has_limit: bool) -> Action {
-    if has_limit {
-        Action::new("more_writes", "Run without a limit on what is written")
-    } else {
-        Action::new("more_writes", "Run with more writes allowed")
-    }
-}
-
-pub(super) fn action_consent() -> Action {
-    Action::new("consent", "Run with --consent ID, which lets it overwrite the target")
-}
-
-pub(super) fn action_whole_drive() -> Action {
-    Action::new("whole_drive", "Run over the whole drive, which fills it")
-}
-
-pub(super) fn action_other_tests() -> Action {
-    Action::new("all_tests", "Run all tests, as some need what others find")
-}
-
-pub(super) fn action_long_reads() -> Action {
-    Action::new("long_reads", "Read until the credits are used up")
-}
-
-pub(super) fn action_rest() -> Action {
-    Action::new("rest", "Leave the drive idle for some hours, then run this")
+/// What would decide an unknown property; `has_limit` if the plan limits what is written.
+pub(super) fn action(remedy: Remedy, has_limit: bool) -> Action {
+    let [id, why] = match remedy {
+        Remedy::Quiet => ["repeat", "Run again while nothing else uses the drive"],
+        Remedy::MoreWrites if has_limit => ["more_writes", "Run without a limit on what is written"],
+        Remedy::MoreWrites => ["more_writes", "Run with more writes allowed"],
+        Remedy::Consent => ["consent", "Run with --consent ID, which lets it overwrite the target"],
+        Remedy::WholeDrive => ["whole_drive", "Run over the whole drive, which fills it"],
+        Remedy::OtherTests => ["all_tests", "Run all tests, as some need what others find"],
+        Remedy::LongReads => ["long_reads", "Read until the credits are used up"],
+        Remedy::Rest => ["rest", "Leave the drive idle for some hours, then run this"],
+    };
+    Action::new(id, why)
 }
 
 /// For a drive that needs consent again.
@@ -946,7 +817,7 @@ mod tests {
 
     #[test]
     fn the_unknown_says_what_would_decide_it() {
-        let action = action_more_writes(true).command("likenew xray /mnt");
+        let action = action(Remedy::MoreWrites, true).command("likenew xray /mnt");
         let unknown = answer(&cache(), false, Some(action));
         assert_eq!((unknown.standing, &*unknown.answer), (Standing::Unknown, "unknown (needs more writes)"));
         assert_eq!(unknown.evidence, ["This test writes 80 GiB, and only 1 GiB may still be written."]);

@@ -136,6 +136,12 @@ fn length(range: &Range<u64>) -> u64 {
     range.end - range.start
 }
 
+/// Whether a workload does nothing but write sequentially.
+pub(super) fn writes_in_order(segment: &Segment) -> bool {
+    let [stream] = &segment.workload.streams[..] else { return false };
+    stream.op == Mix::Only(Op::Write) && matches!(stream.pattern, AccessPattern::Sequential(_))
+}
+
 /// The part that a workload wrote in its first round, if it ran alone and sequentially.
 fn in_order(segment: &Segment, regions: &[Range<u64>]) -> Option<Range<u64>> {
     let [region] = regions else { return None };

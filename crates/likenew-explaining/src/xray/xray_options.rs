@@ -11,6 +11,7 @@ use likenew_procedure_support::fit::{Fitting, Options, Unfit};
 use likenew_procedure_support::wording::{command, span_too_large};
 use serde::{Deserialize, Serialize};
 
+use super::experiment::Experiment;
 use super::property::Remedy;
 use super::{DESCRIPTOR, EXPERIMENTS, wording};
 
@@ -69,7 +70,7 @@ impl XrayOptions {
     /// # Errors
     /// A sentence that names the setting and what it may be.
     pub(super) fn check(&self) -> Result<(), String> {
-        let names: Vec<&str> = EXPERIMENTS.iter().map(|probe| probe.name()).collect();
+        let names: Vec<&str> = EXPERIMENTS.iter().map(|experiment| experiment.name).collect();
         match self.only.iter().find(|name| !names.contains(&name.as_str())) {
             Some(name) => Err(wording::no_such_test(name, &names)),
             None => Ok(()),
@@ -77,8 +78,9 @@ impl XrayOptions {
     }
 
     /// Whether this test runs. Tests that prepare the drive for others always do.
-    pub(super) fn is_wanted(&self, probe: &str) -> bool {
-        self.only.is_empty() || self.only.iter().any(|name| name == probe) || super::is_groundwork(probe)
+    pub(super) fn is_wanted(&self, experiment: &Experiment) -> bool {
+        let is_named = self.only.iter().any(|name| name == experiment.name);
+        self.only.is_empty() || is_named || experiment.keys.is_empty()
     }
 
     /// Most bytes to write in all.
@@ -135,35 +137,32 @@ pub(super) fn action(
     evidence: &Evidence,
     span: u64,
 ) -> Option<Action> {
-    let kind = evidence.identity.kind;
+    let (kind, geometry) = (evidence.identity.kind, &evidence.geometry);
+    let is_file_or_device = matches!(kind, TargetKind::File | TargetKind::Device);
     // A simulated drive gives the same answer at any time.
-    let changes = evidence.geometry.clock == Clock::Wall;
+    let changes = geometry.clock == Clock::Wall;
+    let has_limit = options.bytes.is_some();
+    let action = wording::action(remedy, has_limit);
     let (action, settings) = match remedy {
-        Remedy::Quiet => (changes.then(wording::action_quiet)?, String::new()),
+        Remedy::Quiet if changes => (action, String::new()),
+        Remedy::Rest if changes => (action.time(LONG_READS_TIME), LONG_READS.into()),
+        Remedy::LongReads => (action.time(LONG_READS_TIME), LONG_READS.into()),
+        Remedy::MoreWrites if has_limit => (with_cost(action, evidence, span), String::new()),
         Remedy::MoreWrites => {
-            let has_limit = options.bytes.is_some();
-            let settings = if has_limit {
-                String::new()
-            } else {
-                format!("--bytes {}", exact_size(SPANS_WRITTEN * span))
-            };
-            (with_cost(wording::action_more_writes(has_limit), evidence, span), settings)
+            let settings = format!("--bytes {}", exact_size(SPANS_WRITTEN * span));
+            (with_cost(action, evidence, span), settings)
         }
-        Remedy::Consent => {
-            let can_consent =
-                matches!(kind, TargetKind::File | TargetKind::Device) && !evidence.geometry.writable;
-            return can_consent.then(|| wording::action_consent().loses(Loss::Everything));
+        Remedy::Consent if is_file_or_device && !geometry.writable => {
+            return Some(action.loses(Loss::Everything));
         }
-        Remedy::WholeDrive => {
-            let action = options.span.is_some().then(wording::action_whole_drive)?;
-            (with_cost(action, evidence, evidence.geometry.capacity), String::new())
+        Remedy::WholeDrive if options.span.is_some() => {
+            (with_cost(action, evidence, geometry.capacity), String::new())
         }
-        Remedy::OtherTests => ((!options.only.is_empty()).then(wording::action_other_tests)?, String::new()),
-        Remedy::LongReads => (wording::action_long_reads().time(LONG_READS_TIME), LONG_READS.into()),
-        Remedy::Rest => (changes.then(wording::action_rest)?.time(LONG_READS_TIME), LONG_READS.into()),
+        Remedy::OtherTests if !options.only.is_empty() => (action, String::new()),
+        _ => return None,
     };
     // No plan stores the consent under which a device or a file was written.
-    if matches!(kind, TargetKind::File | TargetKind::Device) && evidence.geometry.writable {
+    if is_file_or_device && geometry.writable {
         return Some(wording::with_consent(action));
     }
     Some(match command(&evidence.plan, &settings) {

@@ -10,7 +10,7 @@ use likenew_procedure_support::series::axis;
 use likenew_stats::summary::{mean, median, quantile};
 
 use super::super::experiment::{Cliff, Context};
-use super::super::property::{Key, Property, State};
+use super::super::property::{Key, Property};
 use super::super::wording::{self, ScatteredWrites};
 use super::super::writing::WriteProgress;
 
@@ -67,12 +67,12 @@ pub(super) struct Spare {
 impl Spare {
     /// Analyzes scattered writes, with the cost of writes in place if that shows the flash.
     pub(super) fn new(context: &Context<'_>, scattered: &[&Segment], native: Option<f64>) -> Self {
-        let (cache, cliff) = (context.inferences.slc_cache(), context.inferences.cliff());
+        let (cache, cliff) = (context.slc_cache(), context.cliff());
         let progress = WriteProgress::from_segments(scattered.iter().copied());
         let level = level(&progress, context.span as f64);
         // Nanoseconds per byte of sequential writes: after the cache, or in place, or in the last part of the fill,
         // because pieces after a rest may have gone to a cache.
-        let last_cost = context.inferences.shared.fill.map_or(0.0, |fill| fill.last_cost);
+        let last_cost = context.shared.fill.map_or(0.0, |fill| fill.last_cost);
         let in_order = cache.map(|cache| cache.after).or(native).unwrap_or(last_cost);
         // If a cache takes all writes until collection begins, there is no level without it.
         let least = match cache {
@@ -122,33 +122,33 @@ impl Spare {
         let Some((knee, [fed, low, high])) = self.knee.zip(self.feed_rate()) else {
             return Property::undecided(key, wording::never_collected());
         };
-        let writes = ScatteredWrites {
+        let reason = wording::scattered_writes(&ScatteredWrites {
             before: knee.begins,
             slower: Factor(knee.after / self.alone),
             to_empty_blocks: fed,
             to_cache: self.cached,
-        };
-        let fetches = matches!(context.inferences.property(Key::MapCacheBytes).state, State::Number { .. });
+        });
+        let fetches = context.number(Key::MapCacheBytes).is_some();
         let like_order = self.alone < self.in_order * if fetches { FETCHING } else { LIKE_ORDER };
         // With misses of the mapping cache, only a level shows what they cost.
         if !like_order || fed <= 0.0 || fetches && !self.is_level {
-            return Property::undecided(key, wording::gradual_collection(&writes));
+            return Property::undecided(key, reason.how(wording::GRADUAL_COLLECTION));
         }
         let cell = self.progress.bytes() / self.progress.marks.len() as f64;
-        let (kept, kept_error) = match unit.state {
-            State::Number { value, .. } => (KEPT_BLOCKS * value, KEPT_ERROR * value + cell),
-            _ => (KEPT_SHARE * fed, KEPT_SHARE * fed + cell),
+        let (kept, kept_error) = match unit.value() {
+            Some(unit) => (KEPT_BLOCKS * unit, KEPT_ERROR * unit + cell),
+            None => (KEPT_SHARE * fed, KEPT_SHARE * fed + cell),
         };
         let spare = fed + kept;
         let (below, above) = (kept_error.hypot(fed - low), kept_error.hypot(high - fed));
         if below + above > 2.0 * VAGUE * spare || kept > spare / 3.0 {
-            return Property::undecided(key, wording::uncertain_spare(&writes));
+            return Property::undecided(key, reason.but(wording::UNCERTAIN_SPARE));
         }
         let is_sure = self.is_level && below + above < 2.0 * SURE * spare && unit.value().is_some();
         let percent = |bytes: f64| 100.0 * bytes / self.span;
         let interval = (percent(spare - NINE_OF_TEN * below), percent(spare + NINE_OF_TEN * above));
         let confidence = if is_sure { 0.95 } else { 0.8 };
-        Property::number(key, percent(spare), interval, confidence, wording::scattered_writes(&writes))
+        Property::number(key, percent(spare), interval, confidence, reason)
             .caveat(wording::KEPT_BLOCKS_ASSUMED)
     }
 
@@ -159,13 +159,9 @@ impl Spare {
             return None;
         }
         let (overwritten, cost) = (axis("overwritten", "bytes"), axis("time of a byte", "ns"));
-        let mut series = Series::new(wording::COST_OF_OVERWRITING, Shape::Line, overwritten, cost);
-        series.marks = self
-            .knee
-            .iter()
-            .map(|knee| Mark { x: knee.begins, label: "garbage collection begins".to_owned() })
-            .collect();
-        Some(series.lines([Line::new("scattered writes", points)]))
+        let mark = self.knee.map(|knee| Mark { x: knee.begins, label: "garbage collection begins".into() });
+        let series = Series::new(wording::COST_OF_OVERWRITING, Shape::Line, overwritten, cost);
+        Some(series.lines([Line::new("scattered writes", points)]).marks(mark))
     }
 }
 

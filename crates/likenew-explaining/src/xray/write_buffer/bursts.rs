@@ -19,7 +19,7 @@ use likenew_stats::interval::{CONFIDENCE_90, median_interval};
 use likenew_stats::summary::{median, quantile, sorted};
 
 use super::super::experiment::{Context, Finding, Steps, bytes_written, sequential_writes};
-use super::super::property::{Key, Property};
+use super::super::property::{Key, Property, Remedy};
 use super::super::wording;
 
 /// Bytes of the first burst.
@@ -155,7 +155,7 @@ impl Bursts {
     ) -> Result<Option<(u64, u32)>, Ended> {
         let (longs, block) = (self.longs.len(), long.block as u32);
         let finer = if block > BLOCK { BLOCK } else { SHORT_BLOCK };
-        if let Some(wait) = long.first_wait() {
+        if let Some(wait) = first_wait(&long.intake) {
             let worth = (LENGTH * wait.bytes as u64).next_multiple_of(1 << 16).clamp(1 << 18, LONGEST);
             let is_new = self.longs.iter().all(|(long, _)| long.block != f64::from(finer));
             if wait.bytes < IOS_MIN * long.block && is_new {
@@ -202,7 +202,7 @@ impl Bursts {
     fn first_waits(&self) -> Vec<FirstWait> {
         let block = self.longs.last().map(|(long, _)| long.block);
         let alike = self.longs.iter().filter(|(long, _)| Some(long.block) == block);
-        alike.filter_map(|(long, _)| long.first_wait()).collect()
+        alike.filter_map(|(long, _)| first_wait(&long.intake)).collect()
     }
 
     fn agreed_wait(&self) -> Option<FirstWait> {
@@ -221,13 +221,13 @@ pub(super) fn run(context: &Context<'_>, steps: &mut Steps<'_>) -> Finding {
         // Where the burst began to wait.
         let mark = |value| Mark { x: wait.at_ns, label: wording::buffer_full(value) };
         let picture = picture(long).marks(property.value().map(mark));
-        return Finding::single(property, Some(("write_buffer", picture)));
+        return Finding::single(property, ("write_buffer", picture));
     }
     let all_estimates = bursts.longs.iter().flat_map(|(_, estimates)| estimates);
     let sizes: Vec<f64> = all_estimates.map(|[low, high]| low + NEARER_MOST * (high - low)).collect();
     let property = infer_property(long, estimates, &sizes);
     let picture = with_knee(picture(long), long, &property);
-    Finding::single(property, Some(("write_buffer", picture)))
+    Finding::single(property, ("write_buffer", picture))
 }
 
 impl Burst {
@@ -244,10 +244,6 @@ impl Burst {
             bytes: bytes_written(segment),
             flushed: segment.ended_at.0.saturating_sub(start) as f64,
         }
-    }
-
-    fn first_wait(&self) -> Option<FirstWait> {
-        first_wait(&self.intake)
     }
 
     fn rate(&self, ios: Range<usize>) -> f64 {
@@ -366,18 +362,19 @@ fn infer_property(long: &Burst, estimates: &[[f64; 2]], sizes: &[f64]) -> Proper
         }
         BurstShape::Even => return Property::undecided(key, wording::even_bursts(long.bytes)),
     };
-    let (before, after) = (Rate(knee.before), Rate(knee.after));
-    let disagree = || Property::undecided(key, wording::disagreeing_flushes(before, after, knee.intake));
+    let reason = wording::burst_knee(Rate(knee.before), Rate(knee.after), knee.intake);
     let common = common(estimates).filter(|_| agree(estimates));
     let common = common.filter(|(value, low, high)| high - low <= SPREAD_MAX * value);
     let (size, confidence) = match common {
         Some(common) => (Some(common), 0.93),
         None => (pooled(sizes), POOLED_CONFIDENCE),
     };
-    let Some((value, low, high)) = size else { return disagree() };
+    let Some((value, low, high)) = size else {
+        return Property::undecided(key, reason.but(wording::FLUSHES_DISAGREE).decided_by(Remedy::Quiet));
+    };
     let margin = (MARGIN * long.block).max(0.02 * value);
     let interval = (low - margin, high + margin);
-    Property::number(key, value, interval, confidence, wording::burst_knee(before, after, knee.intake))
+    Property::number(key, value, interval, confidence, reason.and(wording::FLUSHES_AGREE))
 }
 
 fn picture(long: &Burst) -> Series {
