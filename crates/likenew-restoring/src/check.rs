@@ -1,8 +1,6 @@
 //! The procedure `check`: measures a drive, compares it, and says whether it is slow, why, and what fixes it.
 
 mod answers;
-mod baseline_file;
-mod check_options;
 mod experiment;
 mod references;
 mod results;
@@ -17,27 +15,29 @@ use likenew_core::facts::{Facts, FactsDelta};
 use likenew_core::findings::Findings;
 use likenew_core::probe::{Probe, ProbeResult};
 use likenew_core::procedure::{Descriptor, Ended, Evidence, Layout, Place, Procedure, Step, Steps};
+use likenew_core::region::Region;
+use likenew_core::units::size_text;
 use likenew_diagnosis::{
     Case, Diagnosis, EvidenceItem, Indicator, Measured, Measurements, Reference, Site, diagnose,
 };
-
 use likenew_measuring::commits::Commits;
+use likenew_measuring::data::files::FileScan;
+use likenew_procedure_support::options::options;
 use likenew_stats::peers::AmongPeers;
+use serde::{Deserialize, Serialize};
+use serde_with::apply;
 
-use crate::kin::{self, Kin};
-use crate::site::{add_failed_ios, add_table, has_failed, site};
+use crate::site::{add_failed_ios, add_table, has_failed, is_default, site};
 use answers::Answers;
 use experiment::Experiment;
+use references::{Kin, classes_to_buy};
 use results::CheckResults;
+use wording::error;
 
 pub(crate) use answers::harmful_causes;
 pub use answers::problems;
-pub use baseline_file::{BaselineFile, DriveModel};
-pub use check_options::{
-    CatalogMatch, CheckOptions, IndicatorOption, MeasuredOption, PeersOption, ReferenceOption,
-};
 pub use likenew_diagnosis::{Metric, Origin};
-pub use references::{CheckHistory, CheckMetrics, RatedMetric, RatedMetrics};
+pub use references::{BaselineFile, CheckHistory, CheckMetrics, DriveModel, RatedMetric, RatedMetrics};
 pub use upgrade::{DriveOption, MixOption, RecordingOption, Role, UpgradeOptions, Waits};
 pub use wording::among_peers;
 
@@ -48,6 +48,197 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     writes: wording::WRITES,
     manual: include_str!("check.md"),
 };
+
+/// The settings of a check.
+#[apply(_ => #[serde(skip_serializing_if = "is_default")])]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct CheckOptions {
+    /// Most bytes to write; 0 for none.
+    #[serde(with = "size_text::optional")]
+    pub bytes: Option<u64>,
+    /// Whether the check may take minutes and write tens of gigabytes, which some causes need.
+    pub thorough: bool,
+    /// Region of a simulated drive without files of the owner.
+    pub free: Option<Region>,
+    /// Date and time of the baseline, if there is one.
+    pub baseline_date: Option<String>,
+    /// Date of the check of another drive of the model, if it is compared with one.
+    pub other_drive_date: Option<String>,
+    /// Whether the drive is on another machine, known only by outputs of programs.
+    pub from_outputs: bool,
+    /// Metrics that programs on that machine measured.
+    pub measured: Vec<MeasuredOption>,
+    /// What other drives of the model reach.
+    pub peers: Vec<PeersOption>,
+    /// The references of metrics.
+    #[serde(rename = "reference")]
+    pub references: Vec<ReferenceOption>,
+    /// The catalog entry of a real drive.
+    pub catalog_match: Option<CatalogMatch>,
+    /// The normal value of each indicator.
+    pub normal: Vec<IndicatorOption>,
+    /// Contents of the user's files, from a scan.
+    pub files: Option<FileScan>,
+    /// Whether a new drive is worth it.
+    pub upgrade: Option<UpgradeOptions>,
+}
+
+/// The catalog entry that matches a real drive's model.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CatalogMatch {
+    /// The model that the drive reports.
+    pub model: String,
+    /// The name of the entry.
+    pub entry: String,
+}
+
+/// A metric that another program measured.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MeasuredOption {
+    /// Which metric.
+    pub metric: Metric,
+    /// In bytes a second; for small I/Os in IOPS.
+    pub per_s: f64,
+}
+
+/// A metric of other drives of the same model, each by its latest check.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PeersOption {
+    /// Which metric.
+    pub metric: Metric,
+    /// In bytes a second; for small I/Os in IOPS.
+    pub per_s: Vec<f64>,
+}
+
+/// The normal value of an indicator.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct IndicatorOption {
+    /// Which indicator.
+    pub indicator: Indicator,
+    /// Its normal value.
+    pub value: f64,
+}
+
+/// The reference of a metric.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReferenceOption {
+    /// Which metric.
+    pub metric: Metric,
+    /// Its origin.
+    pub origin: Origin,
+    /// In bytes a second; for small I/Os in IOPS.
+    pub per_s: f64,
+    /// How much it varies between checks of an unchanged drive: standard deviation of its logarithm.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub repeatability: f64,
+}
+
+impl CheckOptions {
+    /// Default limit of bytes written.
+    pub const BYTES: u64 = 2 << 30;
+    /// Default limit of bytes written by a thorough check.
+    pub const BYTES_THOROUGH: u64 = 64 << 30;
+    /// Sequential writes get one in so many of the allowed bytes; the rest is for writing parts of the area
+    /// again.
+    pub const PARTS: u64 = 4;
+    /// Smallest area that shows anything, in bytes.
+    pub const AREA_LEAST: u64 = 32 << 20;
+    /// Fewest allowed bytes with which writes show anything.
+    pub const BYTES_LEAST: u64 = Self::AREA_LEAST * Self::PARTS;
+    /// Smallest read-only target that shows anything, in bytes, because regions of a smaller one would overlap.
+    pub const READABLE_LEAST: u64 = 16 << 20;
+    /// The area is a multiple of this.
+    pub const AREA_STEP: u64 = 4 << 20;
+
+    /// From the settings of a plan.
+    ///
+    /// # Errors
+    /// A sentence that names the setting and what it may be.
+    pub fn from_table(table: &toml::Table) -> Result<Self, String> {
+        let parsed: Self = options("check", table)?;
+        parsed.check().map(|()| parsed)
+    }
+
+    /// Whether these settings make sense, whatever the drive.
+    ///
+    /// # Errors
+    /// A sentence that names the setting and what it may be.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        let is_wrong = |value: f64| !(value.is_finite() && value > 0.0);
+        if let Some(reference) = self.references.iter().find(|reference| is_wrong(reference.per_s)) {
+            return Err(error::above_zero("reference.per_s", reference.per_s));
+        }
+        let mut repeatabilities = self.references.iter().map(|reference| reference.repeatability);
+        if let Some(wrong) = repeatabilities.find(|value| !(value.is_finite() && *value >= 0.0)) {
+            return Err(error::not_negative("reference.repeatability", wrong));
+        }
+        let peers = self.peers.iter().flat_map(|peers| &peers.per_s).map(|per_s| ("peers.per_s", *per_s));
+        let measured = self.measured.iter().map(|measured| ("measured.per_s", measured.per_s));
+        let normal = self.normal.iter().map(|normal| ("normal.value", normal.value));
+        if let Some((setting, value)) =
+            peers.chain(measured).chain(normal).find(|(_, value)| is_wrong(*value))
+        {
+            return Err(error::above_zero(setting, value));
+        }
+        self.files.as_ref().map_or(Ok(()), FileScan::check)?;
+        self.upgrade.as_ref().map_or(Ok(()), UpgradeOptions::check)
+    }
+
+    /// Most bytes to write.
+    pub fn budget(&self) -> u64 {
+        self.bytes.unwrap_or(if self.thorough { Self::BYTES_THOROUGH } else { Self::BYTES })
+    }
+
+    /// The limit of bytes that this metric depends on: sustained writes are a different test with fewer bytes.
+    pub fn bytes_of(&self, metric: Metric) -> Option<u64> {
+        (metric == Metric::SustainedWrite).then(|| self.budget())
+    }
+
+    /// Bytes to write sequentially on a drive with this many writable bytes.
+    pub fn area(&self, writable_bytes: u64) -> u64 {
+        self.area_within(writable_bytes / 2)
+    }
+
+    /// Bytes to write sequentially on the open drive; in a folder, the size of its temporary files.
+    fn area_of(&self, evidence: &Evidence) -> u64 {
+        let capacity = evidence.geometry.capacity;
+        match evidence.identity.kind {
+            TargetKind::Folder => self.area_within(capacity),
+            _ => self.area(capacity),
+        }
+    }
+
+    fn area_within(&self, most: u64) -> u64 {
+        let area = (self.budget() / Self::PARTS).min(most);
+        area - area % Self::AREA_STEP
+    }
+
+    /// Why writes are not tested, if they are not.
+    fn obstacle(&self, evidence: &Evidence) -> Option<String> {
+        let area = self.area_of(evidence);
+        if !evidence.geometry.writable {
+            Some(wording::read_only())
+        } else if area < Self::AREA_LEAST {
+            Some(wording::too_small(area, Self::AREA_LEAST))
+        } else {
+            None
+        }
+    }
+
+    /// The references of metrics in the plan.
+    fn references(&self) -> Vec<Reference> {
+        let reference = |option: &ReferenceOption| {
+            let ReferenceOption { metric, origin, per_s, repeatability } = *option;
+            Reference { repeatability, ..Reference::new(metric, origin, per_s) }
+        };
+        self.references.iter().map(reference).collect()
+    }
+}
 
 /// The procedure.
 pub struct Check {
@@ -90,16 +281,6 @@ impl Check {
         DiagnosedCheck::new(&self.options, results)
     }
 
-    /// Most bytes that a check writes beyond its dry run because of what this step finds.
-    fn beyond_dry_run(&self, evidence: &Evidence, step: &Step) -> u64 {
-        match step {
-            Step::Run(workload) if workload.name == wording::workload_names::WRITES => {
-                experiment::bytes_beyond_dry_run(&self.options, evidence)
-            }
-            _ => 0,
-        }
-    }
-
     /// The outcome of every piece of evidence, for fitting weights.
     pub fn evidence_items(&self, evidence: &Evidence) -> Vec<(&'static str, EvidenceItem)> {
         let (results, _) = self.follow(&mut Steps::recorded(evidence), Place::default());
@@ -118,8 +299,14 @@ impl Procedure for Check {
     }
 
     fn bytes_written_max(&self, evidence: &Evidence, planned: &[Step]) -> Option<u64> {
-        let bytes_of =
-            |step: &Step| Some(step.bytes_written_max()?.saturating_add(self.beyond_dry_run(evidence, step)));
+        // The first writes may find something that makes a check write more than its dry run.
+        let beyond = |step: &Step| match step {
+            Step::Run(workload) if workload.name == wording::workload_names::WRITES => {
+                experiment::bytes_beyond_dry_run(&self.options, evidence)
+            }
+            _ => 0,
+        };
+        let bytes_of = |step: &Step| Some(step.bytes_written_max()?.saturating_add(beyond(step)));
         planned.iter().try_fold(0u64, |sum, step| Some(sum.saturating_add(bytes_of(step)?)))
     }
 
@@ -138,7 +325,7 @@ const SURE: f64 = 0.95;
 pub(crate) struct DiagnosedCheck<'a> {
     options: &'a CheckOptions,
     pub(crate) results: CheckResults<'a>,
-    measurements: OnceCell<Measurements>,
+    measurements: Measurements,
     facts: Option<&'a Facts>,
     /// What changed between the first and the last facts.
     delta: Option<FactsDelta>,
@@ -151,19 +338,23 @@ pub(crate) struct DiagnosedCheck<'a> {
 
 impl<'a> DiagnosedCheck<'a> {
     fn new(options: &'a CheckOptions, results: CheckResults<'a>) -> Self {
-        let all_facts: Vec<&Facts> =
-            results.past.observations.iter().filter_map(|observation| observation.result.facts()).collect();
-        let feasibility =
-            results.past.observations.iter().find_map(|observation| observation.result.feasibility());
+        let probed = || results.past.observations.iter().map(|observation| &observation.result);
+        let feasibility = probed().find_map(ProbeResult::feasibility);
+        let all_facts: Vec<&Facts> = probed().filter_map(ProbeResult::facts).collect();
         let facts = all_facts.last().copied();
         let delta = match all_facts[..] {
             [first, .., last] => Some(last.since(first)),
             _ => None,
         };
         let kin = Kin::new(facts);
+        let measurements = if options.from_outputs {
+            results::reported_measurements(&options.measured)
+        } else {
+            results.measurements()
+        };
         Self {
             options,
-            measurements: OnceCell::new(),
+            measurements,
             facts,
             delta,
             references: references(options, &kin, facts),
@@ -176,33 +367,16 @@ impl<'a> DiagnosedCheck<'a> {
     }
 
     pub(crate) fn case(&self) -> Case<'_> {
+        let fault = self.kin.fault.as_ref().filter(|(fault, _)| fault.data_at_risk);
         Case {
-            measurements: self.measurements(),
+            measurements: &self.measurements,
             facts: self.facts,
-            delta: self.delta.as_ref().and_then(|delta| match delta.drives.as_slice() {
-                [drive] => Some(drive),
-                _ => None,
-            }),
+            delta: self.delta.as_ref().filter(|delta| delta.drives.len() == 1).map(|delta| &delta.drives[0]),
             references: &self.references,
             normal: &self.normal,
-            firmware_fault: self
-                .kin
-                .fault
-                .as_ref()
-                .filter(|(fault, _)| fault.data_at_risk)
-                .map(|(_, text)| &**text),
+            firmware_fault: fault.map(|(_, text)| &**text),
             site: Some(self.site),
         }
-    }
-
-    fn measurements(&self) -> &Measurements {
-        self.measurements.get_or_init(|| {
-            if self.options.from_outputs {
-                results::reported_measurements(&self.options.measured)
-            } else {
-                self.results.measurements()
-            }
-        })
     }
 
     pub(crate) fn diagnosis(&self) -> &Diagnosis {
@@ -226,12 +400,12 @@ impl<'a> DiagnosedCheck<'a> {
 
     /// How fast sustained writes are, in bytes per second.
     pub(crate) fn sustained_write(&self) -> Option<Measured> {
-        self.measurements().metric(Metric::SustainedWrite)
+        self.measurements.metric(Metric::SustainedWrite)
     }
 
     /// Speed at which the same addresses are written again, in bytes per second; `None` unless certainly faster than at first.
     pub(crate) fn rewritten(&self) -> Option<Measured> {
-        let gain = self.measurements().gain_by_writing();
+        let gain = self.measurements.gain_by_writing();
         let gain = gain.filter(|gain| gain.chance_above(REWRITTEN_FASTER) >= SURE)?;
         Some(gain.scale_by(self.sustained_write()?.value))
     }
@@ -243,7 +417,7 @@ impl<'a> DiagnosedCheck<'a> {
 
     /// Whether writing the same addresses again certainly gains nothing.
     pub(crate) fn gains_nothing_rewritten(&self) -> bool {
-        let gain = self.measurements().gain_by_writing();
+        let gain = self.measurements.gain_by_writing();
         gain.is_some_and(|gain| gain.chance_above(REWRITTEN_FASTER) <= 1.0 - SURE)
     }
 
@@ -330,7 +504,7 @@ impl<'a> DiagnosedCheck<'a> {
             upgrade.judge(&past.segments, answers::first_fix(diagnosis), &mut findings);
             let reads = case.measurements.metric(Metric::SequentialRead);
             let capacity = case.drive().and_then(|drive| drive.identity.capacity_bytes.get());
-            let classes = kin::classes_to_buy(capacity.unwrap_or(evidence.geometry.capacity));
+            let classes = classes_to_buy(capacity.unwrap_or(evidence.geometry.capacity));
             findings.answers.extend(reads.and_then(|reads| wording::rated_classes(reads.value, &classes)));
         }
         findings

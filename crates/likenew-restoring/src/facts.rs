@@ -4,7 +4,7 @@ mod remarks;
 mod wording;
 
 use likenew_core::facts::{Drive, Fact, FactRow, Facts as Known, Reported};
-use likenew_core::findings::{Answer, Findings, Overview};
+use likenew_core::findings::{Answer, Findings, Overview, Standing};
 use likenew_core::probe::{Probe, ProbeResult};
 use likenew_core::procedure::{Descriptor, Layout, Procedure, Steps};
 use likenew_core::shell::shell_quote;
@@ -15,9 +15,8 @@ use likenew_procedure_support::options::options;
 use likenew_procedure_support::rows::row;
 use likenew_rated::{Class, Figure, of_drive, usual};
 use remarks::{Remark, remarks};
-pub(crate) use remarks::{faults_met, lasting, settings};
-use wording::{DriveLine, Health, Unusual};
-pub(crate) use wording::{HEALTH, NOT_SHOWN, REMARKS, firmware_fault, update_firmware};
+pub(crate) use remarks::{fault_of_drive, faults_met, lasting, settings};
+pub(crate) use wording::{HEALTH, NOT_SHOWN, REMARKS, update_firmware};
 
 /// What the procedure measures and what it costs.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -106,56 +105,46 @@ fn judge(facts: &Known, target: Option<&str>) -> Findings {
     if unavailable > 0 {
         remarkable[0].caveats.push(wording::some_unavailable(unavailable, rows.len()));
     }
-    let (state, health) = health_answer(facts);
+    let health = health_answer(facts);
+    let standing = health.standing;
     let is_root = facts.machine.root.get() == Some(true);
     let health = match &facts.reported {
-        Some(reported) if state == Health::Unreported => {
+        Some(reported) if standing == Standing::Unknown => {
             wording::health_outputs(&reported.missing).into_iter().fold(health, Answer::action)
         }
         Some(_) => health,
         None => with_root_action(health, &rows, target, is_root),
     };
-    let unusual = match remarks.as_slice() {
-        [] => Unusual::Nothing,
-        [only] => Unusual::One(&only.sentence),
-        several => Unusual::Several(several.len()),
-    };
-    findings.summary = wording::summary(&health, state, unusual, unavailable, rows.len());
+    let unusual: Vec<&str> = remarks.iter().map(|remark| &*remark.sentence).collect();
+    findings.summary = wording::summary(&health, &unusual, unavailable, rows.len());
     // A failing drive comes first, and so does one of unknown health, which may be bad. Good health is no news.
-    match state {
-        Health::Failing | Health::Unreported => findings.answers.push(health),
-        Health::Sound => remarkable.push(health),
+    match standing {
+        Standing::Good => remarkable.push(health),
+        _ => findings.answers.push(health),
     }
     findings.answers.extend(remarkable);
     findings.answers.extend(facts.drives.iter().filter_map(wording::smartctl));
     findings.answers.extend(facts.drives.iter().filter_map(product));
     findings.answers.extend(facts.drives.iter().filter_map(endurance));
     findings.answers.extend(facts.reported.iter().flat_map(about_outputs));
-    findings.overview = overview(facts, state, remarks.is_empty());
+    findings.overview = overview(facts, standing, remarks.is_empty());
     add_table(&mut findings, "remarks", remarks.iter().map(row));
     findings.tables.insert("facts".to_owned(), rows.iter().map(row).collect());
     findings
 }
 
 /// The drives, and the answers that the summary does not contain.
-fn overview(facts: &Known, state: Health, is_unremarkable: bool) -> Overview {
-    let health = (state == Health::Failing).then_some(wording::HEALTH);
+fn overview(facts: &Known, health: Standing, is_unremarkable: bool) -> Overview {
+    let health = (health == Standing::Problem).then_some(wording::HEALTH);
     let remarks = (!is_unremarkable).then_some(wording::REMARKS);
-    let lines: Vec<DriveLine> = facts.drives.iter().map(drive_line).collect();
     let product = facts.drives.iter().any(|drive| product(drive).is_some()).then_some(wording::PRODUCT);
     let told = facts.drives.iter().any(|drive| drive.smartctl.is_some()).then_some(wording::SMARTCTL);
     let missing = facts.reported.as_ref().filter(|reported| !reported.missing.is_empty());
     let missing = missing.map(|_| wording::NOT_SHOWN);
+    let listed = [health, remarks, told, product, missing];
     Overview {
-        answers: health
-            .into_iter()
-            .chain(remarks)
-            .chain(told)
-            .chain(product)
-            .chain(missing)
-            .map(str::to_owned)
-            .collect(),
-        table: (!lines.is_empty()).then(|| wording::drive_table(&lines)),
+        answers: listed.into_iter().flatten().map(str::to_owned).collect(),
+        table: (!facts.drives.is_empty()).then(|| wording::drive_table(&facts.drives)),
         ..Overview::default()
     }
 }
@@ -183,18 +172,6 @@ fn endurance(drive: &Drive) -> Option<Answer> {
     Some(wording::endurance(&drive.name, written, rated_bytes, hours_left))
 }
 
-fn drive_line(drive: &Drive) -> DriveLine {
-    DriveLine {
-        name: drive.name.clone(),
-        model: drive.identity.model.value().cloned(),
-        capacity: drive.identity.capacity_bytes.get(),
-        link: drive.link.words(),
-        failing: drive.health.failing.get(),
-        used: drive.health.used_percent.get().map(|percent| percent / 100.0),
-        temperature_c: drive.health.temperature_c.get(),
-    }
-}
-
 /// Names drives that report that they are failing: whatever was asked, their owner has to know it first.
 pub(crate) fn failing_drives(facts: &Known) -> Option<Answer> {
     let failing: Vec<(String, Vec<String>)> = facts
@@ -208,16 +185,16 @@ pub(crate) fn failing_drives(facts: &Known) -> Option<Answer> {
 
 /// Health as the drives report it. Only a failing drive is a problem; what facts mean for speed is not said
 /// here.
-fn health_answer(facts: &Known) -> (Health, Answer) {
+fn health_answer(facts: &Known) -> Answer {
     if let Some(failing) = failing_drives(facts) {
-        return (Health::Failing, failing);
+        return failing;
     }
     if facts.drives.is_empty() {
-        return (Health::Unreported, wording::no_drive());
+        return wording::no_drive();
     }
     let silent: Vec<_> = facts.drives.iter().filter(|drive| drive.health.failing.value().is_none()).collect();
     if silent.is_empty() {
-        return (Health::Sound, wording::sound());
+        return wording::sound();
     }
     // A reason that the user can act on comes first.
     let can_be_helped = |drive: &&&Drive| matches!(drive.health.failing, Fact::Unknown { help: Some(_), .. });
@@ -225,7 +202,7 @@ fn health_answer(facts: &Known) -> (Health, Answer) {
     let reason = drive.and_then(|drive| drive.health.failing.reason()).unwrap_or(wording::COULD_NOT_BE_ASKED);
     let all_are = silent.len() == facts.drives.len();
     let names: Vec<&str> = silent.iter().filter(|_| !all_are).map(|drive| &*drive.name).collect();
-    (Health::Unreported, wording::unreported(&names, reason))
+    wording::unreported(&names, reason)
 }
 
 /// Adds the action to ask as root, if root can find out more.
@@ -245,8 +222,6 @@ fn with_root_action(health: Answer, rows: &[FactRow], target: Option<&str>, is_r
 
 #[cfg(test)]
 mod tests {
-    use likenew_core::findings::Standing;
-
     use super::*;
 
     fn known(answers: &[Option<bool>]) -> Known {
@@ -287,7 +262,7 @@ mod tests {
 
     #[test]
     fn one_failing_drive_is_a_problem_and_silence_is_no_health() {
-        let standing = |answers: &[Option<bool>]| health_answer(&known(answers)).1.standing;
+        let standing = |answers: &[Option<bool>]| health_answer(&known(answers)).standing;
         assert_eq!(standing(&[Some(false), Some(true), None]), Standing::Problem);
         assert_eq!(standing(&[Some(false), Some(false)]), Standing::Good);
         assert_eq!(standing(&[Some(false), None]), Standing::Unknown);

@@ -4,9 +4,22 @@
 //! A procedure decides what to run next and what the evidence says. It touches no drive, no clock and no
 //! file, so a run can be judged again from its folder alone.
 
+/// Declares headlines without a branch: summaries and their answers, by the id and the question that they share. Each is
+/// a function from typed parts to both, and can add evidence, caveats and actions to the answer:
+/// `("speed", "Speed") => { fn same(rate: Rate) = good("It runs at {rate}.", "{rate}").caveat("It ran once."); }`.
+macro_rules! headlines {
+    ($(($id:expr, $question:expr) => {$(
+        $(#[$doc:meta])* $visibility:vis fn $name:ident($($part:ident: $type:ty),*) =
+            $standing:ident($summary:literal, $answer:literal) $(.$more:ident($what:expr))*;
+    )*})*) => {
+        $($($(#[$doc])* $visibility fn $name($($part: $type),*) -> (String, Answer) {
+            (format!($summary), Answer::$standing($id, $question, format!($answer)) $(.$more($what))*)
+        })*)*
+    };
+}
+
 pub mod check;
 pub mod facts;
-mod kin;
 pub mod recondition;
 pub mod site;
 pub mod trim;

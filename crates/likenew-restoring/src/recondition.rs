@@ -3,37 +3,41 @@
 mod comparison;
 mod outcome;
 mod passes;
-mod recondition_options;
 mod refresh;
 mod step;
 mod step_name;
 mod wording;
 
+use std::path::PathBuf;
+
 use likenew_core::drive::Identity;
-use likenew_core::findings::{Action, Answer, Axis, Findings, Line, Loss, Overview, Row, Series, Shape};
+use likenew_core::findings::{Action, Answer, Axis, Findings, Line, Loss, Overview, Series, Shape};
 use likenew_core::fix::{ActionKind, Fix};
 use likenew_core::io::Op;
 use likenew_core::probe::Probe;
 use likenew_core::procedure::{Descriptor, Ended, Evidence, Layout, Place, Procedure, Step, Steps};
-use likenew_core::units::Nanos;
+use likenew_core::quantity::{Rate, Share};
+use likenew_core::region::Region;
+use likenew_core::units::{Nanos, duration_text, size_text};
 use likenew_diagnosis::{
     CauseKind, Diagnosis, FoundCause, Measurements, Metric, Overall, Possibility, causes_fixed_by, cost,
     step_action, step_kind, wear_percent,
 };
+use likenew_procedure_support::options::{check_range, options};
 use likenew_procedure_support::series::speed;
 use likenew_rated::{Figure, usual_for};
+use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
 use crate::check::{Check, CheckOptions, DiagnosedCheck, harmful_causes};
 use crate::facts::lasting;
-use crate::site::{add_failed_ios, add_series, add_table};
+use crate::site::{add_failed_ios, add_series, add_table, is_default};
 use comparison::{Change, Effect, Measure, changes};
 use outcome::StepOutcome;
 use passes::{Overwrite, OverwriteAll, Rewrite};
 use refresh::Refresh;
 use step::{Attempt, ReconditionStep, SlowWrites, StepContext, Trial, WritePass, apply};
-use wording::{PlanLine, StepLine};
 
-pub use recondition_options::{Erase, ReconditionOptions};
 pub use step_name::StepName;
 
 /// What the procedure measures and what it costs.
@@ -43,6 +47,107 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     writes: wording::WRITES,
     manual: include_str!("recondition.md"),
 };
+
+/// What a drive erases when it formats itself. A format that erases nothing guarantees nothing, so it is not
+/// one of these.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Erase {
+    /// All user data (secure erase settings 1).
+    #[default]
+    UserData,
+    /// The key that all of it is encrypted with (2).
+    Key,
+}
+
+/// The options of recondition.
+#[skip_serializing_none]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ReconditionOptions {
+    /// The step to run whatever the diagnosis says; otherwise the first that can help, and the next one if it
+    /// did not.
+    pub step: Option<StepName>,
+    /// Most overwriting passes, if the speed keeps changing.
+    pub passes: u32,
+    /// Idle time after a step, for the drive to finish its work.
+    #[serde(with = "duration_text")]
+    pub idle: Nanos,
+    /// A region without files of the owner, on a target other than a folder.
+    pub free: Option<Region>,
+    /// Most bytes of temporary files in a folder.
+    #[serde(with = "size_text::optional")]
+    pub overwrite_max: Option<u64>,
+    /// The journal for refreshing a whole device, if the owner named one.
+    pub journal: Option<PathBuf>,
+    /// Most bytes per second that `rewrite` writes.
+    #[serde(with = "size_text::optional")]
+    pub rate: Option<u64>,
+    /// What a drive erases when it formats itself.
+    #[serde(skip_serializing_if = "is_default")]
+    pub erase: Erase,
+    /// Whether to find out which steps are possible, and do nothing else.
+    #[serde(skip_serializing_if = "is_default")]
+    pub dry_run: bool,
+    /// The check before and after.
+    pub check: CheckOptions,
+}
+
+impl Default for ReconditionOptions {
+    /// As many passes as DiskTester's users were told to make at most, and half a minute of idle time.
+    fn default() -> Self {
+        Self {
+            step: None,
+            passes: 8,
+            idle: Nanos::from_secs(30),
+            free: None,
+            overwrite_max: None,
+            journal: None,
+            rate: None,
+            erase: Erase::default(),
+            dry_run: false,
+            check: CheckOptions::default(),
+        }
+    }
+}
+
+impl ReconditionOptions {
+    /// Least rate, in bytes per second: below it, a chunk would be in flight for longer than a stop may take.
+    const RATE_MIN: u64 = 1 << 20;
+    /// More passes than this wear out a drive for nothing.
+    const PASSES_MAX: u32 = 100;
+
+    /// From a plan's options.
+    ///
+    /// # Errors
+    /// A sentence that names the setting and what it may be.
+    pub fn from_table(table: &toml::Table) -> Result<Self, String> {
+        let parsed: Self = options("recondition", table)?;
+        parsed.check().map(|()| parsed)
+    }
+
+    /// Whether these settings make sense, whatever the drive.
+    ///
+    /// # Errors
+    /// A sentence that names the setting and what it may be.
+    fn check(&self) -> Result<(), String> {
+        check_range("passes", self.passes, 1..=Self::PASSES_MAX)?;
+        if self.rate.is_some_and(|rate| rate < Self::RATE_MIN) {
+            return Err(wording::rate_too_low(Self::RATE_MIN));
+        }
+        if self.check.upgrade.is_some() {
+            return Err(wording::no_upgrade());
+        }
+        self.check.check()
+    }
+
+    /// Files of a folder, and bytes of each: the first is what a check writes.
+    fn files(&self) -> (u32, u64) {
+        let file_bytes = self.check.area(u64::MAX).max(CheckOptions::AREA_STEP);
+        let files = self.overwrite_max.unwrap_or(file_bytes) / file_bytes;
+        (u32::try_from(files).unwrap_or(u32::MAX).max(1), file_bytes)
+    }
+}
 
 /// Ratio of a metric after and before from which a change counts on a real drive. Chosen: checks of one drive
 /// repeat to a few percent.
@@ -317,7 +422,9 @@ impl Recondition {
         add_table(&mut findings, "before_and_after", outcome::change_rows(&finished_steps));
         add_table(&mut findings, "steps", outcome::step_rows(&finished_steps));
         add_table(&mut findings, "passes", attempts.iter().flat_map(outcome::pass_rows));
-        add_table(&mut findings, "step_plan", step_plan(&context, &history));
+        let is_helpful =
+            |name| checks.last().is_none_or(|check| !causes_needing(name, check.diagnosis()).is_empty());
+        add_table(&mut findings, "step_plan", outcome::step_plan_rows(&context, attempts, is_helpful));
         findings.overview.series = has_passes(attempts).then(|| "passes".into());
         draw(attempts, &mut findings);
         findings
@@ -348,29 +455,27 @@ impl Recondition {
         if let [first, ..] = checks.as_slice() {
             findings.answers.extend(headline(first).map(|answer| wording::before(&answer)));
         }
+        let mut listed = Vec::new();
         if let [_, .., last] = checks.as_slice() {
             findings.answers.extend(headline(last).map(wording::now));
             let dangers = last.diagnosis().latent.iter().filter(|latent| latent.is_problem());
-            let danger =
-                |found_cause: &FoundCause| wording::danger(found_cause.cause.name, &found_cause.statement);
-            findings.answers.extend(dangers.map(danger));
+            let dangers: Vec<Answer> = dangers.map(wording::danger).collect();
+            listed.push("now".to_owned());
+            listed.extend(dangers.iter().map(|danger| danger.id.clone()));
+            findings.answers.extend(dangers);
         }
-        let mut lines: Vec<StepLine> = finished_steps.iter().map(StepOutcome::line).collect();
-        lines.extend(attempts.iter().filter_map(|attempt| {
-            let result = attempt.idle_reason()?;
-            Some(StepLine { step: attempt.name, result, cost: None })
-        }));
+        let mut rows: Vec<[String; 5]> = finished_steps.iter().map(StepOutcome::row).collect();
+        let idle_row =
+            |attempt: &Attempt<'_>| Some(wording::step_row(attempt.name, attempt.idle_reason()?, None));
+        rows.extend(attempts.iter().filter_map(idle_row));
         if let Some(last) = checks.last() {
             let is_tried = |name: &StepName| attempts.iter().any(|attempt| attempt.name == *name);
             let is_helpful = |name: &StepName| !causes_needing(*name, last.diagnosis()).is_empty();
             let others = StepName::ALL.into_iter().filter(|name| !is_tried(name) && is_helpful(name));
-            lines.extend(others.map(|step| {
-                let result = outcome::not_run_reason(context, step, &|_| true);
-                StepLine { step, result, cost: None }
-            }));
+            let not_run = |step| outcome::not_run_reason(context, step, true);
+            rows.extend(others.map(|step| wording::step_row(step, not_run(step), None)));
         }
-        let mut table = (!lines.is_empty()).then(|| wording::step_table(lines));
-        let mut listed = Vec::new();
+        let mut table = (!rows.is_empty()).then(|| wording::step_table(rows));
         if let (true, [only]) = (finished_steps.is_empty(), checks.as_slice()) {
             // If nothing was done, the speeds of the check say why.
             let mut check_findings = only.findings();
@@ -378,21 +483,10 @@ impl Recondition {
                 listed.extend(findings.answers.iter().map(|answer| answer.id.clone()));
                 table = check_findings.overview.table;
             }
-            add_table(
-                findings,
-                "metrics",
-                check_findings.tables.swap_remove("metrics").into_iter().flatten(),
-            );
+            let metrics = check_findings.tables.swap_remove("metrics");
+            add_table(findings, "metrics", metrics.into_iter().flatten());
         }
-        findings.overview = Overview {
-            answers: checks.get(1).map_or(listed, |_| {
-                let dangers = findings.answers.iter().map(|answer| &answer.id);
-                let dangers = dangers.filter(|id| id.starts_with(Answer::CAUSE_PREFIX)).cloned();
-                std::iter::once("now".to_owned()).chain(dangers).collect()
-            }),
-            table,
-            ..Overview::default()
-        };
+        findings.overview = Overview { answers: listed, table, ..Overview::default() };
     }
 
     /// Why nothing was changed, if nothing was.
@@ -408,52 +502,52 @@ impl Recondition {
         if check.has_failed() {
             return wording::drive_fails();
         }
-        let (case, diagnosis) = (check.case(), check.diagnosis());
+        let diagnosis = check.diagnosis();
         let harmful: Vec<&FoundCause> = harmful_causes(diagnosis).collect();
         let mut actions = actions_possible(context, &harmful);
+        let advise = |(summary, answer), actions| (summary, Answer { actions, ..answer });
         let writes_everything = |action: &Action| step_kind(action) == Some(ActionKind::Overwrite);
         if let Some(used) = context.worn_out().filter(|_| actions.iter().any(writes_everything)) {
             actions.retain(|action| step_kind(action).is_none());
             if actions.is_empty() {
                 actions.push(wording::replace_drive());
             }
-            return wording::worn_out(used, actions);
+            return advise(wording::worn_out(Share(used)), actions);
         }
         if actions.iter().any(|action| step_kind(action).is_some_and(ActionKind::destroys)) {
-            return wording::only_lossy(actions, context.obstacle(StepName::Rewrite));
+            let headline = match context.obstacle(StepName::Rewrite) {
+                Some(reason) => wording::only_lossy_because(&reason),
+                None => wording::only_lossy(),
+            };
+            return advise(headline, actions);
         }
         let cause = harmful.first().map(|harmful| &*harmful.statement);
         if let Some(cause) = cause.filter(|_| !actions.is_empty()) {
             let named =
                 self.options.step.filter(|_| actions.iter().any(|action| step_kind(action).is_some()));
-            return match named {
-                Some(named) => wording::other_step(named, cause, actions),
-                None => wording::only_by_hand(cause, actions),
+            let headline = match named {
+                Some(named) => wording::other_step(named.text(), cause),
+                None => wording::only_by_hand(cause),
             };
+            return advise(headline, actions);
         }
         let blocked = harmful.iter().flat_map(|harmful| &harmful.blocked);
         let blocked: Vec<(&str, &str)> = blocked.map(|step| (step.why, &*step.reason)).collect();
         if !blocked.is_empty() {
             return wording::not_now(&blocked);
         }
-        match (diagnosis.overall, check.sustained_write()) {
-            (Overall::Slow | Overall::NotTheDrive, _) if !harmful.is_empty() => wording::no_remedy(cause),
-            (Overall::Undecided, Some(speed)) if context.trial == Trial::NoGain => {
-                wording::cause_unknown_without_gain(speed.value)
-            }
-            (Overall::Undecided, _) => wording::cause_unknown(),
-            _ if case.is_compared() => wording::as_new(),
-            (_, Some(speed)) if context.trial == Trial::NoGain => wording::no_gain(speed.value),
-            _ => wording::looks_sound(),
+        if let (Some(cause), Overall::Slow | Overall::NotTheDrive) = (cause, diagnosis.overall) {
+            return wording::no_remedy(cause);
+        }
+        let rate = check.sustained_write().filter(|_| context.trial == Trial::NoGain);
+        match (diagnosis.overall, rate.map(|rate| Rate(rate.value))) {
+            (Overall::Undecided, Some(rate)) => wording::cause_unknown_without_gain(rate),
+            (Overall::Undecided, None) => wording::cause_unknown(),
+            _ if check.case().is_compared() => wording::as_new(),
+            (_, Some(rate)) => wording::no_gain(rate),
+            (_, None) => wording::looks_sound(),
         }
     }
-}
-
-/// All steps, and why some were not run.
-fn step_plan(context: &StepContext<'_>, History { checks, attempts }: &History<'_>) -> Vec<Row> {
-    let is_helpful =
-        |name| checks.last().is_none_or(|check| !causes_needing(name, check.diagnosis()).is_empty());
-    outcome::step_plan_rows(context, attempts, &is_helpful)
 }
 
 /// A step that changed something, by the checks before and after it.
@@ -562,14 +656,14 @@ fn put_plan(context: &StepContext<'_>, findings: &mut Findings) {
     findings.answers.extend(StepName::ALL.into_iter().map(|name| explain(context, name)));
     findings.answers.extend(manual_steps.map(wording::manual_step));
     findings.answers.extend(context.facts.into_iter().flat_map(lasting));
-    let line = |name: StepName| {
-        let reason = outcome::not_run_reason(context, name, &|_| true);
+    let row = |name: StepName| {
+        let reason = outcome::not_run_reason(context, name, true);
         let if_possible = |bytes: Option<u64>| bytes.filter(|_| possible.contains(&name));
         let step = implementation(name);
         let (least, bytes) = (if_possible(step.bytes_least(context)), if_possible(step.bytes(context)));
-        PlanLine { step: name, reason, least, bytes }
+        wording::plan_row(name, reason, least, bytes)
     };
-    let table = wording::plan_table(StepName::ALL.into_iter().map(line).collect());
+    let table = wording::plan_table(StepName::ALL.into_iter().map(row));
     findings.overview = Overview { table: Some(table), ..Overview::default() };
 }
 
@@ -583,8 +677,7 @@ fn explain(context: &StepContext<'_>, name: StepName) -> Answer {
     let speed = context.facts.and_then(|facts| usual_for(facts, Figure::Write)).map(|usual| usual.median());
     let time =
         action.bytes_written.zip(speed).map(|(bytes, speed)| Nanos::from_secs_f64(bytes as f64 / speed));
-    let answer =
-        wording::explained(name, &outcome::not_run_reason(context, name, &|_| true), cost, wear, time);
+    let answer = wording::explained(name, &outcome::not_run_reason(context, name, true), cost, wear, time);
     if matches!(site.possibility(name.action()), Possibility::No(_)) { answer } else { answer.action(action) }
 }
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use likenew_core::drive::TargetKind;
 use likenew_core::facts::Facts;
-use likenew_core::findings::{Findings, Loss, Row, Series, Standing};
+use likenew_core::findings::{Findings, Loss, OverviewTable, Row, Series, Standing};
 use likenew_core::fix::Feasibility;
 use likenew_core::procedure::Evidence;
 use likenew_core::region::Region;
@@ -93,6 +93,21 @@ pub(crate) fn loss_of_writing(evidence: &Evidence) -> Loss {
         TargetKind::Folder | TargetKind::Simulated => Loss::Nothing,
         _ => Loss::Everything,
     }
+}
+
+/// Whether a setting is left out of a plan.
+pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+/// A table of the first screen.
+pub(crate) fn overview_table<const N: usize>(
+    headings: [&str; N],
+    rows: impl IntoIterator<Item = [String; N]>,
+) -> OverviewTable {
+    let mut table = OverviewTable::new(headings);
+    rows.into_iter().for_each(|row| table.push(row));
+    table
 }
 
 /// Adds a table, if it has rows.

@@ -1,7 +1,6 @@
 //! Writes sectors that identify themselves, reads them back, and reports what a drive really holds: first a
 //! few where a counterfeit gives itself away, then all of them.
 
-mod damage;
 mod experiment;
 mod findings;
 mod wording;

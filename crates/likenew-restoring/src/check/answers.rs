@@ -2,7 +2,7 @@
 
 use likenew_core::drive;
 use likenew_core::facts::DriveKind;
-use likenew_core::findings::{Action, Answer, Findings, Lead, Overview, Standing};
+use likenew_core::findings::{Action, Answer, Findings, Loss, Overview, OverviewTable, Standing};
 use likenew_core::shell::shell_quote;
 use likenew_core::units::Nanos;
 use likenew_core::workload::OldFiles;
@@ -12,14 +12,14 @@ use likenew_diagnosis::{
 };
 
 use likenew_measuring::commits::Commits;
+use likenew_procedure_support::estimate::distinct;
 use likenew_stats::peers::AmongPeers;
 
-use crate::facts::{HEALTH, failing_drives, settings, update_firmware};
-use crate::kin::Kin;
-
-use super::check_options::{CatalogMatch, CheckOptions, PeersOption};
+use super::references::Kin;
 use super::results::PauseLatencies;
-use super::wording::{self, Explained, Magnitude, PlaceInClass, Shortfall, Source, Speed, Speeds, Subject};
+use super::wording::{self, PlaceInClass, Shortfall, Speeds, source};
+use super::{CatalogMatch, CheckOptions, PeersOption};
+use crate::facts::{HEALTH, failing_drives, settings, update_firmware};
 
 /// Most pieces of evidence for a cause that its answer lists; the table has all.
 const EVIDENCE_MAX: usize = 4;
@@ -128,6 +128,11 @@ impl Answers<'_> {
         Metric::ALL.into_iter().filter_map(|metric| self.shortfall(metric))
     }
 
+    /// The origin of each of these references.
+    fn origins(&self) -> impl Iterator<Item = Origin> + '_ {
+        self.compared().map(|compared| compared.reference.origin)
+    }
+
     /// The metric of a symptom, if it is below a reference other than the link, whose speed is a limit and
     /// not a promise.
     fn missed(&self, symptom: Symptom) -> Option<Shortfall> {
@@ -165,44 +170,30 @@ impl Answers<'_> {
             (None, Some(symptom)) => wording::symptom_is_a_problem(*symptom, self.magnitude(*symptom)),
             (None, None) => self.headline_without_problem(),
         };
-        let state = match (problems.is_empty(), headline.standing) {
-            (false, _) => Speed::Slow,
-            (true, Standing::Good) => Speed::Healthy,
-            (true, _) => Speed::Unknown,
+        // The first cause that endangers the drive or its data is named, whatever the speed.
+        let summary = match self.diagnosis.latent.iter().find(|latent| latent.is_problem()) {
+            None => summary,
+            Some(danger) if !problems.is_empty() => wording::slow_and_in_danger(danger, &summary),
+            Some(danger) if headline.standing == Standing::Good => wording::fast_but_in_danger(danger),
+            Some(danger) => wording::in_danger(danger, &summary),
         };
-        match self.danger() {
-            Some(danger) => (wording::with_danger(danger, &summary, state), headline),
-            None => (summary, headline),
-        }
+        (summary, headline)
     }
 
-    /// The first cause that endangers the drive or its data, whatever the speed.
-    fn danger(&self) -> Option<&FoundCause> {
-        self.diagnosis.latent.iter().find(|latent| latent.is_problem())
-    }
-
-    fn magnitude(&self, symptom: Symptom) -> Option<Magnitude> {
+    /// A symptom with its size; `None` if that is not known.
+    fn magnitude(&self, symptom: Symptom) -> Option<String> {
         let measurements = self.case.measurements;
-        match symptom {
-            Symptom::SlowAfterIdle => {
-                measurements.idle_over_busy.map(|idle_over_busy| Magnitude::AfterPause(idle_over_busy.value))
-            }
-            Symptom::Stalls => measurements.stalled_share.map(|stalled_share| Magnitude::Stalled {
-                share: stalled_share.value,
-                longest: self.longest_stall,
-            }),
-            Symptom::FasterThanLink => self
-                .case
-                .fastest_over_link()
-                .map(|fastest_over_link| Magnitude::OverLink(fastest_over_link.value)),
+        Some(match symptom {
+            Symptom::SlowAfterIdle => wording::slow_after_pause(measurements.idle_over_busy?.value),
+            Symptom::Stalls => wording::stalled(measurements.stalled_share?.value, self.longest_stall),
+            Symptom::FasterThanLink => wording::over_link(self.case.fastest_over_link()?.value),
             Symptom::RewrittenFaster => {
                 let first = measurements.metric(Metric::SustainedWrite)?.value;
-                let again = first * measurements.gain_by_writing()?.value;
-                Some(Magnitude::Rewritten { first, again })
+                wording::rewritten_faster(first, first * measurements.gain_by_writing()?.value)
             }
-            Symptom::WrongData => Some(Magnitude::WrongSectors(measurements.wrong_sectors)),
-            _ => None,
-        }
+            Symptom::WrongData => wording::wrong_sectors(measurements.wrong_sectors),
+            _ => return None,
+        })
     }
 
     fn headline_without_problem(&self) -> (String, Answer) {
@@ -222,7 +213,7 @@ impl Answers<'_> {
         if let Some(least) = self.least_below().filter(is_slow) {
             return wording::perhaps_slow(&least, self.case.is_memory(), speeds);
         }
-        let is_compared = self.compared().any(|compared| compared.reference.origin.is_of_this_drive());
+        let is_compared = self.origins().any(Origin::is_of_this_drive);
         if !open.is_empty() {
             let (summary, answer) = wording::worth_a_look_headline(&open, is_compared, speeds);
             return (summary, if is_compared { answer } else { self.with_ways_to_compare(answer) });
@@ -237,14 +228,14 @@ impl Answers<'_> {
         if self.is_compared_with_a_drive() {
             return self.healthy(speeds);
         }
-        if self.compared().any(|compared| compared.reference.origin == Origin::SimulatedModel) {
+        if self.origins().any(|origin| origin == Origin::SimulatedModel) {
             let (summary, answer) = wording::only_model_is_known(speeds);
             return (summary, self.with_ways_to_compare(answer));
         }
         let subject = match self.case.virtual_by() {
-            Some(_) => Subject::VirtualDisk,
-            None if self.case.is_memory() => Subject::Memory,
-            None => Subject::Drive,
+            Some(_) => wording::THIS_VIRTUAL_DISK,
+            None if self.case.is_memory() => wording::THIS_MEMORY,
+            None => wording::THIS_DRIVE,
         };
         let (summary, answer) = match (&*self.held_by(), &*self.places_in_class()) {
             ([], []) => wording::no_reference(subject, speeds),
@@ -255,19 +246,13 @@ impl Answers<'_> {
     }
 
     fn healthy(&self, speeds: Speeds) -> (String, Answer) {
-        let mut origins: Vec<Origin> = self
-            .compared()
-            .map(|compared| compared.reference.origin)
-            .filter(|origin| origin.is_of_this_drive())
-            .collect();
-        origins.dedup();
+        let origins = distinct(self.origins().filter(|origin| origin.is_of_this_drive()));
         let origin = if let [only] = origins[..] { Some(only) } else { None };
         let (summary, answer) = wording::healthy(origin, self.least_below().as_ref(), speeds);
-        let answer = match origin {
-            Some(Origin::Baseline) => answer.caveat(wording::ONLY_BASELINE_IS_KNOWN),
-            _ => answer,
-        };
-        (summary, answer)
+        match origin {
+            Some(Origin::Baseline) => (summary, answer.caveat(wording::ONLY_BASELINE_IS_KNOWN)),
+            _ => (summary, answer),
+        }
     }
 
     /// How fast sequential I/O is among new drives of the class.
@@ -281,9 +266,7 @@ impl Answers<'_> {
 
     /// Whether a metric has a reference that speaks for this drive: no link, no class, no simulated model.
     fn is_compared_with_a_drive(&self) -> bool {
-        self.compared()
-            .map(|compared| compared.reference.origin)
-            .any(|origin| origin.is_of_this_drive() && origin != Origin::SimulatedModel)
+        self.origins().any(|origin| origin.is_of_this_drive() && origin != Origin::SimulatedModel)
     }
 
     /// The metric farthest below its reference, unless all count as equal to theirs. Metrics too uncertain to
@@ -330,34 +313,24 @@ impl Answers<'_> {
     }
 
     /// Adds what limits the result: old data, writes that were not tested, a virtual disk.
-    fn with_limits(&self, answer: Answer) -> Answer {
-        let answer = match (self.old, self.case.measurements.new_over_old_data) {
-            (Some(Ok(old_files)), Some(ratio)) => {
-                let days = |age: Option<&u64>| age.map_or(0, |age| age / DAY_S);
-                let (young, old) = (days(old_files.ages_s.last()), days(old_files.ages_s.first()));
-                answer.with_evidence(wording::old_data(
-                    old_files.ages_s.len(),
-                    old_files.files,
-                    (young, old),
-                    1.0 / ratio.value,
-                ))
+    fn with_limits(&self, mut answer: Answer) -> Answer {
+        let measurements = self.case.measurements;
+        match (self.old, measurements.new_over_old_data) {
+            (Some(Ok(OldFiles { ages_s, files, .. })), Some(ratio)) => {
+                let days = [ages_s.last(), ages_s.first()].map(|age| age.map_or(0, |age| age / DAY_S));
+                answer.evidence.push(wording::old_data(ages_s.len(), *files, days, 1.0 / ratio.value));
             }
-            (Some(Err(reason)), _) => answer.caveat(wording::old_data_unknown(reason)),
-            _ => answer,
-        };
-        let answer = match &self.not_written {
-            Some(reason) => answer.caveat(wording::writes_not_tested(reason)),
-            None => match self.case.measurements.metric(Metric::SustainedWrite) {
-                Some(rate) if wording::is_wide(rate) && !self.options.thorough => {
-                    answer.caveat(wording::sustained_writes_open(rate))
-                }
-                _ => answer,
-            },
-        };
-        match self.case.virtual_by() {
-            Some(provider) => answer.caveat(wording::virtual_disk(provider)),
-            None => answer,
+            (Some(Err(reason)), _) => answer.caveats.push(wording::old_data_unknown(reason)),
+            _ => {}
         }
+        let sustained = measurements.metric(Metric::SustainedWrite);
+        let open = sustained.filter(|rate| wording::is_wide(*rate) && !self.options.thorough);
+        answer.caveats.extend(match &self.not_written {
+            Some(reason) => Some(wording::writes_not_tested(reason)),
+            None => open.map(wording::sustained_writes_open),
+        });
+        answer.caveats.extend(self.case.virtual_by().map(wording::virtual_disk));
+        answer
     }
 
     /// A cause that is present and costs no speed. Unless it is a problem, no action that loses all data is advised.
@@ -367,8 +340,7 @@ impl Answers<'_> {
             None => wording::latent(found_cause),
         };
         answer.evidence.extend(found_cause.evidence_for.iter().map(|item| item.sentence.clone()));
-        let is_worth_it =
-            |loses| found_cause.is_problem() || loses < likenew_core::findings::Loss::Everything;
+        let is_worth_it = |loses| found_cause.is_problem() || loses < Loss::Everything;
         answer.actions.extend(found_cause.actions.iter().filter(|action| is_worth_it(action.loses)).cloned());
         answer
     }
@@ -392,13 +364,13 @@ impl Answers<'_> {
         let mut to_answer = |found_cause: &FoundCause| {
             let explains_headline = headline.is_none_or(|symptom| found_cause.explains.contains(&symptom));
             let named = if explains_headline { headline } else { self.main_symptom(found_cause) };
-            let explained = match named {
-                Some(symptom) if !explains_headline => Explained::Other(symptom),
-                _ if is_explained => Explained::HeadlineToo,
-                _ => Explained::Headline,
+            let question = match named {
+                Some(symptom) if !explains_headline => wording::cause_of(symptom),
+                _ if is_explained => wording::ANOTHER_CAUSE.to_owned(),
+                _ => wording::CAUSE.to_owned(),
             };
             is_explained |= explains_headline;
-            self.cause(found_cause, explained, named)
+            self.cause(found_cause, question, named)
         };
         self.diagnosis.causes.iter().map(&mut to_answer).collect()
     }
@@ -411,7 +383,7 @@ impl Answers<'_> {
     }
 
     /// `named` is the symptom that the question or the headline names.
-    fn cause(&self, found_cause: &FoundCause, explained: Explained, named: Option<Symptom>) -> Answer {
+    fn cause(&self, found_cause: &FoundCause, question: String, named: Option<Symptom>) -> Answer {
         let is_by_design = found_cause.cause.kind == CauseKind::ByDesign;
         let is_sleep = is_normal_sleep(found_cause);
         let standing = if is_by_design || is_sleep { Standing::Info } else { Standing::Problem };
@@ -419,7 +391,7 @@ impl Answers<'_> {
             Some(pauses) => {
                 wording::power_saving(found_cause, pauses.ratio(), pauses.after_pause, pauses.busy)
             }
-            None => wording::cause(found_cause, standing, explained),
+            None => wording::cause(found_cause, standing, question),
         };
         if is_by_design {
             answer = answer.with_evidence(wording::NEVER_FASTER);
@@ -517,24 +489,13 @@ impl Answers<'_> {
     }
 
     fn compared_with(&self) -> Option<Answer> {
-        let mut sources: Vec<Source<'_>> = Vec::new();
-        for source in self.compared().map(|compared| self.source(compared.reference.origin)) {
-            if !sources.contains(&source) {
-                sources.push(source);
-            }
-        }
         // Without a closer reference, the class is named even if this drive is not slower than all of it.
-        let usual = self
-            .kin
-            .usual
-            .first()
-            .filter(|_| !sources.iter().any(|source| matches!(source, Source::Class(_))));
-        if let (Some((_, usual)), false) = (usual, self.is_compared_with_a_drive()) {
-            sources.push(Source::Class(usual.class.words()));
-        }
-        if sources.is_empty() {
+        let names_class = !self.kin.usual.is_empty() && !self.is_compared_with_a_drive();
+        let origins = distinct(self.origins().chain(names_class.then_some(Origin::Class)));
+        if origins.is_empty() {
             return None;
         }
+        let sources: Vec<String> = origins.into_iter().map(|origin| self.source(origin)).collect();
         let answer = wording::compared_with(&sources);
         let baselines = self.compared().filter(|compared| compared.reference.origin == Origin::Baseline);
         let variation = baselines.map(|baseline| baseline.reference.repeatability).max_by(f64::total_cmp);
@@ -600,35 +561,36 @@ impl Answers<'_> {
         self.kin.held_by(iops, bytes)
     }
 
-    fn source(&self, origin: Origin) -> Source<'_> {
-        match (origin, &self.options.catalog_match) {
-            (Origin::Baseline, _) => {
-                Source::Baseline { date: self.options.baseline_date.as_deref().map(day) }
+    /// Where references of this kind come from.
+    fn source(&self, origin: Origin) -> String {
+        let CheckOptions { baseline_date, other_drive_date, peers, catalog_match, .. } = self.options;
+        match origin {
+            Origin::Baseline => {
+                baseline_date.as_deref().map_or_else(source::baseline, |date| source::baseline_of(day(date)))
             }
-            (Origin::OtherDrive, _) => Source::OtherDrive { date: self.options.other_drive_date.as_deref() },
-            (Origin::Peers, _) => {
-                let others = self.options.peers.iter().map(|peer| peer.per_s.len());
-                Source::Peers(others.max().unwrap_or(0))
+            Origin::OtherDrive => {
+                other_drive_date.as_deref().map_or_else(source::other_drive, source::other_drive_of)
             }
-            (Origin::Simulated, _) => Source::Simulated,
-            (Origin::Advertised, _) => match &self.kin.rated {
-                Some(rated) if !self.has_given_speeds => {
-                    Source::Rated { name: &rated.product.name, gb: rated.drive.gb, source: rated.source() }
-                }
-                _ => match &self.kin.speed_classes {
-                    Some((classes, _)) if !self.has_given_speeds => Source::SpeedClasses(classes),
-                    _ => Source::Given,
+            Origin::Peers => source::peers(peers.iter().map(|peer| peer.per_s.len()).max().unwrap_or(0)),
+            Origin::Simulated => source::simulated(),
+            Origin::Advertised if self.has_given_speeds => source::given(),
+            Origin::Advertised => match (&self.kin.rated, &self.kin.speed_classes) {
+                (Some(rated), _) => match rated.drive.gb {
+                    Some(gb) => source::rated_size(&rated.product.name, gb, rated.source()),
+                    None => source::rated(&rated.product.name, rated.source()),
                 },
+                (None, Some((classes, _))) => source::speed_classes(classes),
+                (None, None) => source::given(),
             },
-            (Origin::Class, _) => {
-                let usual = self.kin.usual.first();
-                Source::Class(usual.map_or_else(String::new, |(_, usual)| usual.class.words()))
+            Origin::Class => {
+                let class = self.kin.usual.first().map(|(_, usual)| usual.class.words());
+                source::class(&class.unwrap_or_default())
             }
-            (Origin::SimulatedModel, Some(CatalogMatch { model, entry, .. })) => {
-                Source::SimulatedModel { model, entry }
-            }
-            (Origin::SimulatedModel, None) => Source::UnnamedModel,
-            (Origin::Link, _) => Source::Link,
+            Origin::SimulatedModel => match catalog_match {
+                Some(CatalogMatch { model, entry }) => source::catalog_entry(model, entry),
+                None => source::unnamed_model(),
+            },
+            Origin::Link => source::link(),
         }
     }
 
@@ -653,24 +615,17 @@ impl Answers<'_> {
         listed.push(wording::FIRMWARE.to_owned());
         listed.extend(self.settings().into_iter().map(|answer| answer.id));
         listed.push(wording::MEASURED_AT.to_owned());
-        let table = self.table();
-        Overview { lead: Lead::Summary, answers: listed, table, series: None }
+        Overview { answers: listed, table: self.table(), ..Overview::default() }
     }
 
     /// Each metric now and its reference.
-    fn table(&self) -> Option<likenew_core::findings::OverviewTable> {
+    fn table(&self) -> Option<OverviewTable> {
         if self.case.measurements.metrics.is_empty() {
             return None;
         }
         let compared =
             |metric| self.shortfall(metric).filter(|shortfall| shortfall.reference.origin != Origin::Class);
-        let mut origins: Vec<Origin> = Metric::ALL
-            .into_iter()
-            .filter_map(compared)
-            .map(|shortfall| shortfall.reference.origin)
-            .collect();
-        origins.sort();
-        origins.dedup();
+        let origins = distinct(self.origins().filter(|origin| *origin != Origin::Class));
         let heading = match origins[..] {
             [] => None,
             [only] => Some(only.heading()),

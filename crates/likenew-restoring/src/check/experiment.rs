@@ -18,9 +18,9 @@ use likenew_measuring::commits::{self, CommitBy, CommitTest, Commits};
 use rand::{SeedableRng as _, seq::SliceRandom as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::check_options::{CheckOptions, ReferenceOption};
 use super::results::{CheckResults, cliff_in, sound};
 use super::wording::{is_wide, workload_names as names};
+use super::{CheckOptions, ReferenceOption};
 
 /// Number of evenly spaced regions whose reads show the speed along the drive.
 pub(super) const PLACES: usize = 24;

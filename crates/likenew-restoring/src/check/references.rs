@@ -1,15 +1,29 @@
-//! What a check is compared with: earlier checks of the drive, the first of which is its baseline, and rated
-//! speeds as people copy them from data sheets.
+//! What a check is compared with: earlier checks of the drive, the first of which is its baseline; baseline files of
+//! other drives of its model, without serial numbers; rated speeds as people copy them from data sheets; and what is known of
+//! drives like this one. That follows from facts alone, so earlier runs are judged by what is known today.
 
+use std::collections::BTreeMap;
 use std::str::FromStr;
 
+use likenew_core::drive::TargetKind;
+use likenew_core::facts::{Drive, Facts};
 use likenew_core::findings::{Findings, Row};
-use likenew_diagnosis::{Metric, Origin};
+use likenew_core::input::one_line;
+use likenew_core::io::Op;
+use likenew_core::procedure::Evidence;
+use likenew_core::quantity::Size;
+use likenew_core::units::size_text;
+use likenew_diagnosis::{Metric, Origin, Reference};
+use likenew_rated::{
+    Class, Figure, FirmwareFault, LimitKind, Limits, Rated, Usual, of_drive, usual, usual_for, volumes,
+};
 use likenew_stats::interval::repeatability;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
-use super::check_options::{IndicatorOption, ReferenceOption};
-use super::wording::error;
+use super::wording::{self, error};
+use super::{CheckOptions, IndicatorOption, ReferenceOption};
+use crate::facts::{fault_of_drive, faults_met};
 
 /// How much a metric of a drive varies between checks, as standard deviation of its logarithm, before any
 /// check has shown it (assumed: a drive with its own medium repeats to a few percent).
@@ -86,6 +100,292 @@ impl CheckMetrics {
 fn cell<T: DeserializeOwned>(row: &Row, key: &str) -> T {
     let cell = row.get(key).and_then(|value| serde_json::from_value(value.clone()).ok());
     cell.unwrap_or_else(|| panic!("a row of a check has no {key}: {row:?}"))
+}
+
+/// What two drives of one model have in common.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DriveModel {
+    /// As the drive reports it.
+    pub model: String,
+    /// Capacity of the whole drive.
+    pub capacity_bytes: u64,
+    /// The file system that small writes went through; `None` if they went to the drive itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file_system: Option<String>,
+}
+
+impl DriveModel {
+    /// The model of the one real drive below the target; `None` if something hides that drive's own speed.
+    pub fn of_facts(facts: &Facts) -> Option<Self> {
+        let identity = &facts.plain_drive()?.identity;
+        Some(Self {
+            model: identity.model.value()?.trim().to_owned(),
+            capacity_bytes: identity.capacity_bytes.get()?,
+            file_system: facts.file_system.as_ref().and_then(|file_system| file_system.kind.value().cloned()),
+        })
+    }
+
+    /// Returns the given drive if it is of this model.
+    ///
+    /// # Errors
+    /// A sentence that says that its model is another one, or not known.
+    pub fn check<'a>(&self, drive: Option<&'a Self>) -> Result<&'a Self, String> {
+        let drive = drive.ok_or_else(error::no_model_to_compare)?;
+        if drive.model == self.model && drive.capacity_bytes == self.capacity_bytes {
+            return Ok(drive);
+        }
+        let [bytes, your_bytes] = [self, drive].map(|drive| Size(drive.capacity_bytes));
+        Err(error::other_model(&self.model, bytes, &drive.model, your_bytes))
+    }
+
+    /// The model of the drive that a check measured.
+    fn of_evidence(evidence: &Evidence) -> Option<Self> {
+        let identity = &evidence.identity;
+        match (identity.kind, &identity.model) {
+            (TargetKind::Simulated, Some(model)) => Some(Self {
+                model: model.clone(),
+                capacity_bytes: identity.capacity_bytes,
+                file_system: None,
+            }),
+            _ => Self::of_facts(
+                evidence.observations.iter().find_map(|observation| observation.result.facts())?,
+            ),
+        }
+    }
+}
+
+/// What one drive did in a check, as its file holds it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BaselineFile {
+    /// The drive's model.
+    pub drive: DriveModel,
+    /// Date of the check, as `2026-11-29`.
+    pub checked: String,
+    /// Most bytes that the check was allowed to write.
+    #[serde(with = "size_text")]
+    bytes: u64,
+    /// In bytes a second; of small I/Os in IOPS.
+    metrics: BTreeMap<Metric, f64>,
+}
+
+/// Rounds to four digits, because no check repeats more exactly.
+fn rounded(per_s: f64) -> f64 {
+    format!("{per_s:.3e}").parse().expect("a number is read as it was written")
+}
+
+impl BaselineFile {
+    /// From a finished check that began at `started_at`. Reads count only if they met data, because a drive
+    /// answers for blank addresses without its medium.
+    ///
+    /// # Errors
+    /// A sentence that says why this check is no baseline.
+    pub fn new(
+        evidence: &Evidence,
+        findings: &Findings,
+        started_at: &str,
+        reads_met_data: bool,
+    ) -> Result<Self, String> {
+        if evidence.plan.procedure != super::DESCRIPTOR.name || findings.is_interrupted {
+            return Err(error::baseline_of_no_check(&evidence.plan.procedure));
+        }
+        if findings.found_problem() {
+            return Err(error::baseline_of_slow_drive(&findings.summary));
+        }
+        Ok(Self {
+            drive: DriveModel::of_evidence(evidence).ok_or_else(error::baseline_of_unknown_model)?,
+            checked: started_at.get(..10).unwrap_or(started_at).to_owned(),
+            bytes: CheckOptions::from_table(&evidence.plan.options)?.budget(),
+            metrics: CheckMetrics::from_findings(findings)
+                .metrics
+                .into_iter()
+                .filter(|(metric, _)| reads_met_data || metric.op() != Op::Read)
+                .map(|(metric, per_s)| (metric, rounded(per_s)))
+                .collect(),
+        })
+    }
+
+    /// Whether a text is a baseline file, and not the file of a simulated drive.
+    pub fn is_one(text: &str) -> bool {
+        text.parse::<toml::Table>().is_ok_and(|table| table.contains_key("metrics"))
+    }
+
+    /// Reads a baseline file.
+    ///
+    /// # Errors
+    /// A sentence with the line and the key that is wrong.
+    pub fn read(text: &str) -> Result<Self, String> {
+        let file: Self = toml::from_str(text).map_err(|error| {
+            let start = error.span().map_or(0, |span| span.start);
+            let line = text.get(..start).unwrap_or(text).matches('\n').count() + 1;
+            error::baseline_file(line, &one_line(error.message()))
+        })?;
+        match file.metrics.values().find(|per_s| !(per_s.is_finite() && **per_s > 0.0)) {
+            Some(wrong) => Err(error::above_zero("a metric", *wrong)),
+            None => Ok(file),
+        }
+    }
+
+    /// The text of its file.
+    pub fn text(&self) -> String {
+        let body = toml::to_string(self).expect("a baseline is plain values");
+        format!("{}{body}", wording::BASELINE_FILE_HEAD)
+    }
+
+    /// References for another drive's check, without what it measures differently, such as small writes to another file system.
+    ///
+    /// # Errors
+    /// A sentence that says that the other drive is not of this model.
+    pub fn references_for(
+        &self,
+        drive: Option<&DriveModel>,
+        check: &CheckOptions,
+    ) -> Result<Vec<ReferenceOption>, String> {
+        let drive = self.drive.check(drive)?;
+        let then = CheckOptions { bytes: Some(self.bytes), ..CheckOptions::default() };
+        let has_same_files = drive.file_system == self.drive.file_system;
+        let is_alike = |metric: Metric| {
+            then.bytes_of(metric) == check.bytes_of(metric)
+                && (has_same_files || metric != Metric::RandomWrite)
+        };
+        let alike = self.metrics.iter().filter(|(metric, _)| is_alike(**metric));
+        Ok(alike
+            .map(|(metric, per_s)| ReferenceOption {
+                metric: *metric,
+                origin: Origin::OtherDrive,
+                per_s: *per_s,
+                repeatability: CheckHistory::assumed(false),
+            })
+            .collect())
+    }
+}
+
+/// Share of its rated speed from which a hard disk is healthy. Its outer tracks are rated, and the inner ones
+/// hold half as much; less than half, because files are not in one piece.
+const INNER_TRACKS: f64 = 0.4;
+
+/// Number of models from which the slowest one stands for its class. Chosen: rated figures of SSDs and hard
+/// disks come from whole product lines, and a class has dozens of these.
+const MODELS_OF_A_CLASS: usize = 30;
+
+/// Distance from a limit, as a share, up to which a value counts as held by it. Chosen: limits are kept to a few percent.
+const AT_LIMIT: f64 = 0.07;
+
+/// Usual sequential reads of the classes that are sold today for computers, at about this capacity.
+pub(super) fn classes_to_buy(capacity_bytes: u64) -> Vec<Usual> {
+    let nvme = |generation| Class::Nvme { generation, lanes: 4 };
+    let classes = [Class::SataSsd { gbit: 6 }, nvme(3), nvme(4), nvme(5)];
+    classes.into_iter().filter_map(|class| usual(class, Some(capacity_bytes), Figure::Read)).collect()
+}
+
+/// Share of its speed class's rate from which a card is healthy. The class promises a minimum, but a check is
+/// no test of the SD Association.
+const PROMISE_KEPT: f64 = 0.9;
+
+/// What is known of drives like this one.
+#[derive(Debug, Default)]
+pub(super) struct Kin {
+    /// The speed classes of a card, and the bytes a second that they promise for sequential writes.
+    pub(super) speed_classes: Option<(String, f64)>,
+    /// Rated figures of the model.
+    pub(super) rated: Option<Rated>,
+    /// Values of new drives of its class.
+    pub(super) usual: Vec<(Metric, Usual)>,
+    /// Limits of the types that it may be, if it is a cloud volume.
+    pub(super) volumes: Vec<Limits>,
+    /// A known fault of its firmware, and the sentence about it.
+    pub(super) fault: Option<(&'static FirmwareFault, String)>,
+}
+
+const FIGURES: [(Metric, Figure); 4] = [
+    (Metric::SequentialRead, Figure::Read),
+    (Metric::SequentialWrite, Figure::Write),
+    (Metric::RandomRead, Figure::SmallRead),
+    (Metric::RandomWrite, Figure::SmallWrite),
+];
+
+impl Kin {
+    /// From facts of the one drive below the target; empty if something hides that drive's own speed.
+    pub(super) fn new(facts: Option<&Facts>) -> Self {
+        let Some(facts) = facts else { return Self::default() };
+        if let [Drive { cloud: Some(_), identity, .. }] = facts.drives.as_slice() {
+            let volumes = identity.model.value().zip(identity.capacity_bytes.get());
+            let volumes = volumes.map_or_else(Vec::new, |(model, bytes)| self::volumes(model, bytes));
+            return Self { volumes, ..Self::default() };
+        }
+        let Some(drive) = facts.plain_drive() else { return Self::default() };
+        let usual_of = |(metric, figure)| Some((metric, usual_for(facts, figure)?));
+        Self {
+            speed_classes: drive.card.as_ref().and_then(|card| {
+                Some((card.speed_classes.value()?.clone(), card.promised_bytes_per_s.get()? as f64))
+            }),
+            rated: of_drive(drive),
+            usual: FIGURES.into_iter().filter_map(usual_of).collect(),
+            volumes: Vec::new(),
+            fault: faults_met(drive).next().map(|fault| (fault, fault_of_drive(fault, drive))),
+        }
+    }
+
+    /// For a hard disk, the share of another disk's speed from which it is healthy: both may be measured on different tracks.
+    pub(super) fn share_of_other_place(&self) -> Option<f64> {
+        let rotates = self.rated.as_ref().is_some_and(|rated| rated.product.rpm.is_some());
+        let is_disk = |(_, usual): &(Metric, Usual)| matches!(usual.class, Class::Disk { .. });
+        (rotates || self.usual.iter().any(is_disk)).then_some(INNER_TRACKS)
+    }
+
+    /// Rated speeds, and what the slowest new drive of the class reaches.
+    pub(super) fn references(&self) -> Vec<Reference> {
+        let rated = self.rated.into_iter().flat_map(|rated| {
+            let is_disk = rated.product.rpm.is_some();
+            let read = rated.drive.read;
+            let write = rated.drive.write.or(read.filter(|_| is_disk));
+            [(Metric::SequentialRead, read), (Metric::SequentialWrite, write)].into_iter().filter_map(
+                move |(metric, mb)| {
+                    let least = is_disk.then_some(INNER_TRACKS);
+                    Some(Reference { least, ..Reference::new(metric, Origin::Advertised, mb? * 1e6) })
+                },
+            )
+        });
+        let promised =
+            self.speed_classes.iter().filter(|_| self.rated.is_none()).map(|(_, per_s)| Reference {
+                least: Some(PROMISE_KEPT),
+                ..Reference::new(Metric::SequentialWrite, Origin::Advertised, *per_s)
+            });
+        // A few models, such as the sticks of one review, do not stand for a class.
+        let whole = self.usual.iter().filter(|(_, usual)| usual.values.len() >= MODELS_OF_A_CLASS);
+        let of_class = whole.filter_map(|(metric, usual)| {
+            let is_disk = matches!(usual.class, Class::Disk { .. });
+            let slowest = usual.least * if is_disk { INNER_TRACKS } else { 1.0 };
+            let is_sequential = matches!(metric, Metric::SequentialRead | Metric::SequentialWrite);
+            let median = usual.median();
+            let reference =
+                Reference { least: Some(slowest / median), ..Reference::new(*metric, Origin::Class, median) };
+            is_sequential.then_some(reference)
+        });
+        rated.chain(promised).chain(of_class).collect()
+    }
+
+    /// Types of cloud volumes that fit the highest measured rates, which reach one limit and exceed none.
+    pub(super) fn held_by(&self, iops: Option<f64>, bytes_per_s: Option<f64>) -> Vec<&'static str> {
+        let over = |measured: Option<f64>, limit: Option<f64>| Some(measured? / limit?);
+        let holds = |limits: &&Limits| {
+            let ios = [over(iops, limits.iops), over(iops, limits.burst_iops)];
+            let bytes = [over(bytes_per_s, limits.bytes_per_s), over(bytes_per_s, limits.burst_bytes_per_s)];
+            let is_at = |ratio: &f64| (ratio - 1.0).abs() <= AT_LIMIT;
+            let is_beyond = |ratios: [Option<f64>; 2]| {
+                ratios.into_iter().flatten().reduce(f64::min).is_some_and(|ratio| ratio > 1.0 + AT_LIMIT)
+            };
+            let reaches = ios.iter().chain(&bytes).flatten().any(is_at);
+            limits.kind != LimitKind::Most && reaches && !is_beyond(ios) && !is_beyond(bytes)
+        };
+        self.volumes.iter().filter(holds).map(|volume| volume.name).collect()
+    }
+
+    /// What new drives of its class reach in a metric.
+    pub(super) fn usual(&self, metric: Metric) -> Option<&Usual> {
+        self.usual.iter().find(|(known, _)| *known == metric).map(|(_, usual)| usual)
+    }
 }
 
 /// One rated speed.
@@ -368,6 +668,70 @@ mod tests {
         assert_eq!(error, "\"read=5GB/s\" comes second; give one speed of a kind");
         for text in ["", ",", "read=5GB/s,", ",read=5GB/s", "read=5GB/s,fast"] {
             assert!(text.parse::<RatedMetrics>().is_err(), "{text}");
+        }
+    }
+
+    const FILE: &str = r#"
+checked = "2026-11-29"
+bytes = "2GiB"
+
+[drive]
+model = "Samsung SSD 980 PRO 1TB"
+capacity_bytes = 1000204886016
+file_system = "ext4"
+
+[metrics]
+sequential_read = 6.7e9
+sustained_write = 1.9e9
+random_write = 46000.0
+"#;
+
+    fn drive(model: &str, capacity_bytes: u64, file_system: Option<&str>) -> DriveModel {
+        DriveModel { model: model.into(), capacity_bytes, file_system: file_system.map(str::to_owned) }
+    }
+
+    fn compared(drive: &DriveModel, check: &CheckOptions) -> Vec<Metric> {
+        let references = BaselineFile::read(FILE).unwrap().references_for(Some(drive), check).unwrap();
+        assert!(references.iter().all(|reference| reference.origin == Origin::OtherDrive));
+        references.iter().map(|reference| reference.metric).collect()
+    }
+
+    #[test]
+    fn only_what_both_measure_alike_is_compared() {
+        let default_check = CheckOptions::default();
+        let same = drive("Samsung SSD 980 PRO 1TB", 1_000_204_886_016, Some("ext4"));
+        let metrics = [Metric::SequentialRead, Metric::SustainedWrite, Metric::RandomWrite];
+        assert_eq!(compared(&same, &default_check), metrics);
+        let raw = DriveModel { file_system: None, ..same.clone() };
+        assert_eq!(compared(&raw, &default_check), metrics[..2]);
+        let short = CheckOptions { bytes: Some(256 << 20), ..default_check };
+        assert_eq!(compared(&same, &short), [Metric::SequentialRead, Metric::RandomWrite]);
+    }
+
+    #[test]
+    fn a_drive_of_another_model_or_size_is_refused() {
+        let file = BaselineFile::read(FILE).unwrap();
+        let refused =
+            |drive: Option<&DriveModel>| file.references_for(drive, &CheckOptions::default()).unwrap_err();
+        let larger = drive("Samsung SSD 980 PRO 1TB", 2_000_398_934_016, None);
+        let other = drive("Samsung SSD 980 1TB", 1_000_204_886_016, None);
+        assert!(refused(Some(&larger)).contains("1.82 TiB"), "{}", refused(Some(&larger)));
+        assert!(refused(Some(&other)).contains("a Samsung SSD 980 1TB ("));
+        assert!(refused(None).contains("does not tell"));
+    }
+
+    #[test]
+    fn a_file_is_written_as_it_is_read_and_a_wrong_line_is_named() {
+        let file = BaselineFile::read(FILE).unwrap();
+        assert_eq!(BaselineFile::read(&file.text()), Ok(file));
+        for (from, to, said) in [
+            ("bytes = ", "byte = ", "line 3"),
+            ("6.7e9", "0", "above 0"),
+            ("6.7e9", "nan", "above 0"),
+            ("sustained_write", "speed", "line 12: unknown variant `speed`"),
+        ] {
+            let error = BaselineFile::read(&FILE.replace(from, to)).unwrap_err();
+            assert!(error.contains(said), "{to}: {error}");
         }
     }
 }

@@ -15,7 +15,7 @@ use likenew_stats::change_points::knees;
 use likenew_stats::interval::{CONFIDENCE_90, mean_interval};
 use likenew_stats::summary::{mean, median, standard_deviation};
 
-use super::check_options::MeasuredOption;
+use super::MeasuredOption;
 
 /// Standard error of a single value, as a share. Chosen: large, because one value shows no scatter.
 const SINGLE_VALUE_ERROR: f64 = 0.12;
@@ -228,37 +228,27 @@ impl<'a> CheckResults<'a> {
         }
     }
 
+    /// Sequential I/O in bytes a second, small I/O in IOPS.
     fn metrics(&self, map: &[f64], fresh: &[f64]) -> Vec<(Metric, Measured)> {
         // Rated speeds are those of the outer tracks of a disk; flash is the same everywhere.
         let first = if map.is_empty() { fresh } else { &map[..map.len().div_ceil(3)] };
         let first = median(first).map(|value| Measured::with_interval(value, LEAST));
-        [
+        let bytes = self.small_bytes();
+        let iops = |segment| {
+            rate(segment)
+                .map(|Measured { value, low, high }| Measured::new(value / bytes, low / bytes, high / bytes))
+        };
+        let metrics = [
             (Metric::SequentialRead, first),
             (Metric::SequentialWrite, self.writes_in_order()),
             (Metric::SustainedWrite, self.final_write_rate()),
-            (Metric::RandomRead, rate(self.ran.small_reads)),
-            (Metric::RandomWrite, rate(self.ran.small_writes)),
-            (Metric::RandomReadQd32, rate(self.ran.deep_reads)),
-        ]
-        .into_iter()
-        .filter_map(|(metric, measurement)| {
-            // Small I/Os are in IOPS, sequential ones in bytes a second.
-            let per = match metric {
-                Metric::SequentialRead | Metric::SequentialWrite | Metric::SustainedWrite => 1.0,
-                Metric::RandomRead | Metric::RandomWrite | Metric::RandomReadQd32 => self.small_bytes(),
-            };
-            measurement.map(|measurement| {
-                (
-                    metric,
-                    Measured::new(measurement.value / per, measurement.low / per, measurement.high / per),
-                )
-            })
-        })
-        .collect()
+            (Metric::RandomRead, iops(self.ran.small_reads)),
+            (Metric::RandomWrite, iops(self.ran.small_writes)),
+            (Metric::RandomReadQd32, iops(self.ran.deep_reads)),
+        ];
+        metrics.into_iter().filter_map(|(metric, measured)| Some((metric, measured?))).collect()
     }
 
-    /// Whether the drive received TRIM between the writes that are compared: it was sent, and no layer is
-    /// known to drop it.
     /// The first writes of places after TRIM over those before it, each after the same rest. A cache that lies in free space takes them
     /// at once, while writing places again shows nothing of it.
     pub(crate) fn start_after_trim(&self) -> Option<Measured> {
@@ -269,16 +259,15 @@ impl<'a> CheckResults<'a> {
         Some(start_of(trimmed)?.divide_by(start_of(rested)?))
     }
 
+    /// Whether the drive received TRIM between the writes that are compared: it was sent, and no layer is
+    /// known to drop it.
     fn received_trim(&self) -> bool {
         let observations = &self.past.observations;
         let is_sent = observations.iter().any(
             |observation| matches!(&observation.result, ProbeResult::Released(sent) if sent.refusal.is_none() && sent.bytes > 0),
         );
-        let is_kept = observations.iter().any(|observation| match &observation.result {
-            ProbeResult::Facts(facts) => facts.trim_blocked_by().is_some(),
-            _ => false,
-        });
-        is_sent && !is_kept
+        let mut facts = observations.iter().filter_map(|observation| observation.result.facts());
+        is_sent && !facts.any(|facts| facts.trim_blocked_by().is_some())
     }
 
     fn is_folder(&self) -> bool {
@@ -287,11 +276,8 @@ impl<'a> CheckResults<'a> {
 
     /// How fast old data was read sequentially; in a folder, old files of the owner.
     pub(crate) fn old_data(&self) -> Option<Measured> {
-        measured_from(&middle_half(&speeds(if self.is_folder() {
-            &self.ran.old_files
-        } else {
-            &self.ran.places
-        })))
+        let places = if self.is_folder() { &self.ran.old_files } else { &self.ran.places };
+        measured_from(&middle_half(&speeds(places)))
     }
 
     /// How fast data just written was read sequentially.
@@ -301,16 +287,14 @@ impl<'a> CheckResults<'a> {
 
     /// Latency of small reads of data just written, at QD1, in nanoseconds.
     pub(crate) fn fresh_small_ns(&self) -> Option<f64> {
-        let reads = if self.is_folder() { self.ran.small_reads } else { self.ran.fresh_small };
-        rate(reads).map(|rate| 1e9 * self.small_bytes() / rate.value)
+        self.small_ns(if self.is_folder() { self.ran.small_reads } else { self.ran.fresh_small })
     }
 
     /// The fastest sequential reads. Of regions it takes the faster half, because one region alone is read too briefly.
     fn fastest_read(&self) -> Option<Measured> {
         let kinds = [&self.ran.places, &self.ran.places_again, &self.ran.fresh];
         let kinds = kinds.into_iter().filter_map(|places| {
-            let mut speeds = speeds(places);
-            speeds.sort_by(f64::total_cmp);
+            let speeds = sorted(&speeds(places));
             measured_from(&speeds[speeds.len() / 2..])
         });
         kinds.chain(rate(self.ran.load)).max_by(|one, other| one.value.total_cmp(&other.value))
@@ -326,8 +310,7 @@ impl<'a> CheckResults<'a> {
     }
 
     fn idle_ratio(&self) -> Option<Measured> {
-        let ratio = self.pauses()?.ratio();
-        (ratio.is_finite() && ratio > 0.0).then(|| Measured::with_interval(ratio, SINGLE_VALUE_ERROR))
+        positive(self.pauses()?.ratio(), SINGLE_VALUE_ERROR)
     }
 
     /// Latencies after a pause and without, at the quantile that grew least: waking up delays all reads,
@@ -381,7 +364,7 @@ impl<'a> CheckResults<'a> {
         }
         // The kernel counts the time of I/Os, which leaves out waiting in queues. Older records lack it, so
         // each I/O counts as a small read.
-        let (read_ns, write_ns) = (self.access()?, self.small_write_ns().unwrap_or(0.0));
+        let (read_ns, write_ns) = (self.access()?, self.small_ns(self.ran.small_writes).unwrap_or(0.0));
         let alone_ns = ios as f64 * read_ns.max(write_ns);
         let busy_ns = io_time.map_or(ios as f64 * read_ns, |time| (time.0 as f64).min(alone_ns));
         let share = busy_ns / span.0 as f64;
@@ -393,12 +376,12 @@ impl<'a> CheckResults<'a> {
 
     /// Latency of a small read, in nanoseconds.
     pub(super) fn access(&self) -> Option<f64> {
-        Some(1e9 * self.small_bytes() / self.ran.small_reads?.bytes_per_s()?)
+        self.small_ns(self.ran.small_reads)
     }
 
-    /// Latency of a small write, in nanoseconds.
-    fn small_write_ns(&self) -> Option<f64> {
-        Some(1e9 * self.small_bytes() / self.ran.small_writes?.bytes_per_s()?)
+    /// Latency of a small I/O at QD1, in nanoseconds.
+    fn small_ns(&self, ios: Option<&Segment>) -> Option<f64> {
+        Some(1e9 * self.small_bytes() / ios?.bytes_per_s()?)
     }
 
     fn wrong_sectors(&self) -> u64 {
@@ -433,7 +416,7 @@ impl<'a> CheckResults<'a> {
     /// bytes and time: writes right after a stall are fast, and no rate that lasts.
     pub(super) fn final_write_rate(&self) -> Option<Measured> {
         let writes = std::iter::once(self.ran.writes?).chain(self.ran.continued_writes.iter().copied());
-        let windows: Vec<Window> = writes.flat_map(windows_of).flatten().collect();
+        let windows: Vec<Window> = writes.flat_map(windows_with_data).collect();
         let least = |amount: fn(&Window) -> f64| windows.iter().map(amount).sum::<f64>() / 4.0;
         let (bytes_least, seconds_least) = (least(|window| window.bytes), least(|window| window.seconds));
         let (mut bytes, mut seconds, mut from) = (0.0, 0.0, windows.len());
@@ -474,8 +457,7 @@ impl<'a> CheckResults<'a> {
 
     fn scatter(&self) -> Option<Measured> {
         let rates = rates_by_time(self.ran.load?);
-        let share = standard_deviation(&rates)? / mean(&rates)?;
-        (share > 0.0).then(|| Measured::with_interval(share, 0.3))
+        positive(standard_deviation(&rates)? / mean(&rates)?, 0.3)
     }
 
     /// Share of the time of small and sequential I/Os that was spent in stalls.
@@ -499,8 +481,7 @@ impl<'a> CheckResults<'a> {
     fn kernel_processors(&self) -> Option<Measured> {
         let load = self.ran.load?;
         let kernel = load.device_counters?.kernel?;
-        let processors = kernel.0 as f64 / load.elapsed().0 as f64;
-        (processors.is_finite() && processors > 0.0).then(|| Measured::with_interval(processors, BUSY))
+        positive(kernel.0 as f64 / load.elapsed().0 as f64, BUSY)
     }
 
     /// Bytes that the kernel counted over bytes read. Only real drives have such counters.
@@ -555,7 +536,7 @@ fn paired_ratio(first: Option<&Segment>, again: Option<&Segment>, from_bytes: f6
 
 /// The rate of the first quarter.
 fn start_of(segment: &Segment) -> Option<Measured> {
-    let windows: Vec<Window> = windows_of(segment).into_iter().flatten().collect();
+    let windows = windows_with_data(segment);
     rate_over(&windows[..windows.len().div_ceil(4)])
 }
 
@@ -567,7 +548,7 @@ fn end_of(segment: &Segment) -> Option<Measured> {
 
 /// The rate of the last half.
 fn last_half_of(segment: &Segment) -> Option<Measured> {
-    let windows: Vec<Window> = windows_of(segment).into_iter().flatten().collect();
+    let windows = windows_with_data(segment);
     rate_over(&windows[windows.len() / 2..])
 }
 
@@ -634,6 +615,11 @@ fn rate_of(segment: &Segment) -> Option<Measured> {
     })
 }
 
+/// A value with this error, as a share; `None` where nothing was measured.
+fn positive(value: f64, error: f64) -> Option<Measured> {
+    (value.is_finite() && value > 0.0).then(|| Measured::with_interval(value, error))
+}
+
 /// Several values that should be equal: their geometric mean and its error.
 fn measured_from(values: &[f64]) -> Option<Measured> {
     let logarithms: Vec<f64> = values.iter().filter(|value| **value > 0.0).map(|value| value.ln()).collect();
@@ -645,19 +631,20 @@ fn measured_from(values: &[f64]) -> Option<Measured> {
     Some(Measured::new(center.exp(), (center - half).exp(), (center + half).exp()))
 }
 
-/// The middle half, by value.
-fn middle_half(values: &[f64]) -> Vec<f64> {
+fn sorted(values: &[f64]) -> Vec<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
-    let quarter = sorted.len() / 4;
-    sorted[quarter..sorted.len() - quarter].to_vec()
+    sorted
+}
+
+/// The middle half, by value.
+fn middle_half(values: &[f64]) -> Vec<f64> {
+    let quarter = values.len() / 4;
+    sorted(values)[quarter..values.len() - quarter].to_vec()
 }
 
 fn slowest(values: &[f64]) -> Vec<f64> {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    sorted.truncate(values.len() / SLOW_PART);
-    sorted
+    sorted(values)[..values.len() / SLOW_PART].to_vec()
 }
 
 /// The end of a run that began faster and became flat: its IOPS, and how much faster it began.
@@ -707,9 +694,13 @@ fn windows_of(segment: &Segment) -> Vec<Option<Window>> {
     segment.gigabytes.cells.iter().map(window).collect()
 }
 
+fn windows_with_data(segment: &Segment) -> Vec<Window> {
+    windows_of(segment).into_iter().flatten().collect()
+}
+
 /// Bytes a second of each window of bytes.
 pub(super) fn rates_by_bytes(segment: &Segment) -> Vec<f64> {
-    windows_of(segment).iter().flatten().map(Window::rate).collect()
+    windows_with_data(segment).iter().map(Window::rate).collect()
 }
 
 /// The rate over all windows, with its error from their times: a mean of rates would ignore that slow windows

@@ -1,7 +1,7 @@
 //! Tables and charts of a diagnosis, and how much of the rated speed remains. The rest is lost to data, to
 //! use or to the link, or is unexplained; only what was measured or compared counts.
 
-use likenew_core::findings::{Action, Answer, Findings, Line, Row, Series, Shape};
+use likenew_core::findings::{Action, Answer, Findings, Line, Loss, Row, Series, Shape};
 use likenew_core::row;
 use likenew_diagnosis::{Case, CauseKind, Diagnosis, FoundCause, Indicator, Measured, Metric, Origin, cost};
 use likenew_measuring::data::files::FileScan;
@@ -9,7 +9,7 @@ use likenew_procedure_support::series::{axis, speed};
 
 use super::experiment::PLACES;
 use super::results::{CheckResults, pairs, rates_by_bytes};
-use super::wording::{self, Rated, workload_names as names};
+use super::wording::{self, workload_names as names};
 use crate::site::{add_series, add_table};
 
 /// Adds the tables that have rows.
@@ -74,7 +74,11 @@ fn fix_row(found_cause: &FoundCause, action: &Action) -> Row {
         cause: found_cause.cause.name,
         description: &action.why,
         command: action.command.as_deref(),
-        loses: wording::loses(action.loses),
+        loses: match action.loses {
+            Loss::Nothing => "nothing",
+            Loss::DeletedFiles => "deleted files",
+            Loss::Everything => "everything",
+        },
         cost: cost(action),
     }
 }
@@ -155,15 +159,11 @@ pub(super) fn put_shares(case: &Case<'_>, files: Option<&FileScan>, given: bool,
     let says_both = given && shares.iter().any(is_hidden);
     if says_both || shares.iter().any(|share| share.share() < RATED_SHARE_OK) {
         let rows_left: Vec<&Share> = shares.iter().filter(|share| !share.is_explained_by(&shares)).collect();
-        let rated: Vec<Rated> = rows_left
-            .iter()
-            .map(|share| Rated {
-                metric: share.metric,
-                now: share.now,
-                advertised: share.advertised,
-                compressible: share.speed_of_zeros().filter(|_| share.share() < RATED_SHARE_OK),
-            })
-            .collect();
+        let beside_rated = |share: &&Share| {
+            let zeros = share.speed_of_zeros().filter(|_| share.share() < RATED_SHARE_OK);
+            wording::beside_rated(share.metric, share.now, share.advertised, zeros)
+        };
+        let rated: Vec<String> = rows_left.iter().map(beside_rated).collect();
         let evidence = rows_left.iter().flat_map(|share| share.evidence(compresses_to));
         let answer = evidence.fold(wording::rated_share(&rated), Answer::with_evidence);
         // Beside a problem, the first screen needs no further line.

@@ -6,9 +6,11 @@
 
 use likenew_core::findings::{Answer, Findings, Line, Series, Shape};
 use likenew_core::io::{DataClass, Op};
+use likenew_core::quantity::Size;
 use likenew_core::region::Region;
 use likenew_core::row;
 use likenew_core::segment::{ReplayRecord, Segment};
+use likenew_core::tally::Latencies;
 use likenew_core::target::Geometry;
 use likenew_core::units::{Nanos, duration_text, size_text};
 use likenew_core::workload::{AccessPattern, Mix, Stream, Until, Workload};
@@ -17,21 +19,22 @@ use likenew_measuring::apps::application::Application;
 use likenew_measuring::apps::stage::{Amount, Stage};
 use likenew_procedure_support::series::axis;
 use serde::{Deserialize, Serialize};
+use serde_with::skip_serializing_none;
 
-use super::wording::{self, Bar, Work, Worth, error};
+use super::wording::{self, Worth, error};
+use crate::site::is_default;
 
 /// Options of an upgrade comparison.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct UpgradeOptions {
     /// The recorded day.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recording: Option<RecordingOption>,
     /// The mix of applications, which is also replayed on this drive.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mix: Option<MixOption>,
     /// The result of each drive.
-    #[serde(default, rename = "drive", skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, rename = "drive", skip_serializing_if = "is_default")]
     pub drives: Vec<DriveOption>,
 }
 
@@ -51,6 +54,7 @@ pub struct RecordingOption {
 }
 
 /// A drive, and the waiting for the work on it.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DriveOption {
@@ -59,13 +63,11 @@ pub struct DriveOption {
     /// Its role in the comparison.
     pub role: Role,
     /// Whether it has fewer addresses than were recorded, so that they were scaled down.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub is_scaled: bool,
     /// How full it was, in percent, if known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fill_percent: Option<f64>,
     /// The waiting for the work; `None` if a recording does not show it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waits: Option<Waits>,
 }
 
@@ -105,18 +107,30 @@ impl UpgradeOptions {
         self.drives.iter().find(|drive| drive.role == role).and_then(|drive| drive.waits.as_ref())
     }
 
+    /// The drives whose waiting is known.
+    fn known_drives(&self) -> impl Iterator<Item = (&DriveOption, &Waits)> {
+        self.drives.iter().filter_map(|drive| Some((drive, drive.waits.as_ref()?)))
+    }
+
     /// The candidates, shortest waiting first.
     fn candidates(&self) -> Vec<(&DriveOption, &Waits)> {
-        let known = self.drives.iter().filter(|drive| drive.role == Role::Candidate);
-        let mut known: Vec<(&DriveOption, &Waits)> =
-            known.filter_map(|drive| Some((drive, drive.waits.as_ref()?))).collect();
-        known.sort_by(|one, other| one.1.blocking_ns.total_cmp(&other.1.blocking_ns));
-        known
+        let candidates = self.known_drives().filter(|(drive, _)| drive.role == Role::Candidate);
+        let mut candidates: Vec<_> = candidates.collect();
+        candidates.sort_by(|(_, one), (_, other)| one.blocking_ns.total_cmp(&other.blocking_ns));
+        candidates
     }
 
     /// Time of the work including pauses, if known.
     fn elapsed(&self) -> Option<Nanos> {
         self.recording.as_ref().map(|recording| Nanos(recording.elapsed_ns))
+    }
+
+    /// The work that is compared, in words.
+    fn work(&self) -> String {
+        match &self.mix {
+            Some(mix) => wording::in_applications(&mix.names()),
+            None => wording::in_recording(self.elapsed().unwrap_or_default()),
+        }
     }
 
     /// Adds the answers; with a mix, from its replay on this drive. `fix` is what would fix this drive, if
@@ -128,8 +142,7 @@ impl UpgradeOptions {
             let now = DriveOption { name, role: Role::Now, is_scaled: false, fill_percent: None, waits };
             options.drives.insert(0, now);
         }
-        let mix_names = options.mix.as_ref().map(MixOption::names);
-        let input = UpgradeInput { options: &options, fix, mix_names: mix_names.as_deref() };
+        let input = UpgradeInput { options: &options, fix, work: options.work() };
         let answers = input.answers();
         if let Some(first) = answers.first() {
             findings.summary = wording::upgrade_summary(&findings.summary, first);
@@ -150,16 +163,10 @@ impl DriveOption {
     pub const THIS_DRIVE: &str = "this drive";
 }
 
-/// This drive, the same when new, and the candidates, shortest waiting first.
-fn compared_drives(options: &UpgradeOptions) -> Vec<(&DriveOption, &Waits)> {
-    let references = options.drives.iter().filter(|drive| drive.role != Role::Candidate);
-    let references = references.filter_map(|drive| Some((drive, drive.waits.as_ref()?)));
-    references.chain(options.candidates()).collect()
-}
-
-/// Adds table and chart.
-pub(super) fn put(options: &UpgradeOptions, findings: &mut Findings) {
-    let drives = compared_drives(options);
+/// Adds table and chart: this drive, the same when new, and the candidates, shortest waiting first.
+fn put(options: &UpgradeOptions, findings: &mut Findings) {
+    let references = options.known_drives().filter(|(drive, _)| drive.role != Role::Candidate);
+    let drives: Vec<(&DriveOption, &Waits)> = references.chain(options.candidates()).collect();
     if drives.is_empty() {
         return;
     }
@@ -205,65 +212,60 @@ pub(super) fn put(options: &UpgradeOptions, findings: &mut Findings) {
 }
 
 /// What the answers are made from.
-pub(super) struct UpgradeInput<'a> {
-    pub(super) options: &'a UpgradeOptions,
+struct UpgradeInput<'a> {
+    options: &'a UpgradeOptions,
     /// The fix for this drive, if there is one.
-    pub(super) fix: Option<&'a str>,
-    /// The mix of applications, by name.
-    pub(super) mix_names: Option<&'a [String]>,
+    fix: Option<&'a str>,
+    /// The work that is compared, in words.
+    work: String,
 }
 
 impl UpgradeInput<'_> {
-    pub(super) fn answers(&self) -> Vec<Answer> {
+    fn answers(&self) -> Vec<Answer> {
         let candidates = self.options.candidates();
-        let mut answers: Vec<Answer> =
-            candidates.iter().map(|(drive, waits)| self.worth_answer(drive, waits)).collect();
-        answers.extend(self.best_candidate(&candidates));
-        answers
+        let of_candidate = |(drive, waits): &(&DriveOption, &Waits)| {
+            self.caveats(drive).fold(self.worth_answer(&drive.name, waits), Answer::caveat)
+        };
+        candidates.iter().map(of_candidate).chain(self.best_candidate(&candidates)).collect()
     }
 
     /// Whether a candidate is worth it.
-    fn worth_answer(&self, drive: &DriveOption, waits: &Waits) -> Answer {
-        let name = &drive.name;
+    fn worth_answer(&self, name: &str, waits: &Waits) -> Answer {
         let with_drive = wording::waited_with(name, waits.blocking_ns, waits.busy_beyond());
         let Some(now) = self.options.waits_of(Role::Now) else {
-            let reason = if self.options.mix.is_some() {
-                wording::APPLICATIONS_UNFINISHED
-            } else {
-                wording::RECORDING_WITHOUT_LATENCIES
+            let reason = match self.options.mix {
+                Some(_) => wording::APPLICATIONS_UNFINISHED,
+                None => wording::RECORDING_WITHOUT_LATENCIES,
             };
-            let answer = wording::upgrade_unknown(name, reason).with_evidence(with_drive);
-            return self.with_caveats(answer, drive);
+            return wording::upgrade_unknown(name, reason).with_evidence(with_drive);
         };
         if now.blocking_ns <= 0.0 && waits.blocking_ns <= 0.0 {
-            let answer = wording::upgrade_unknown(name, wording::NOTHING_WAITED_FOR)
+            return wording::upgrade_unknown(name, wording::NOTHING_WAITED_FOR)
                 .with_evidence(wording::writes_took(name, now.busy_ns, waits.busy_ns));
-            return self.with_caveats(answer, drive);
         }
         let saving = Saving::from_waits(now, waits);
         let by_fix = self.by_fix(now, waits);
         let worth = self.worth(now, waits);
         let bar = match (by_fix, self.options.elapsed()) {
-            (Some(_), _) => Bar::Fix,
-            (None, Some(_)) => Bar::OfTime(WORTH),
-            (None, None) => Bar::OfWaiting(1.0 - REMAINING_SHARE),
+            (Some(_), _) => wording::fix_saves_as_much(),
+            (None, Some(_)) => wording::below_time_saved(WORTH),
+            (None, None) => wording::below_waiting_saved(1.0 - REMAINING_SHARE),
         };
-        let answer = wording::upgrade(name, worth, bar, (now.blocking_ns, waits.blocking_ns), self.work())
+        let answer = wording::upgrade(name, worth, &bar, (now.blocking_ns, waits.blocking_ns), &self.work)
             .estimate(saving.value, saving.low, saving.high, "ns")
-            .with_evidence(wording::waited_now(self.work(), now.blocking_ns, now.busy_beyond()))
+            .with_evidence(wording::waited_now(&self.work, now.blocking_ns, now.busy_beyond()))
             .with_evidence(with_drive)
             .with_evidence(self.share(&saving))
             .with_evidence(wording::slowest_ios(
                 (now.latency_ns_p99, waits.latency_ns_p99),
                 (now.latency_ns_max, waits.latency_ns_max),
             ));
-        let answer = match (by_fix, self.fix) {
+        match (by_fix, self.fix) {
             (Some((fixed, beyond)), Some(fix)) => {
                 answer.with_evidence(wording::cheaper_fix(name, fix, worth, fixed.value, beyond.value))
             }
             _ => answer,
-        };
-        self.with_caveats(answer, drive)
+        }
     }
 
     /// What a fix of this drive saves, and what another drive saves beyond that.
@@ -277,15 +279,6 @@ impl UpgradeInput<'_> {
     fn worth(&self, now: &Waits, waits: &Waits) -> Worth {
         let beyond_fix = self.by_fix(now, waits).map(|(_, beyond)| beyond);
         beyond_fix.unwrap_or_else(|| Saving::from_waits(now, waits)).worth(self.options.elapsed())
-    }
-
-    /// The work that is compared.
-    fn work(&self) -> Work<'_> {
-        match (self.options.elapsed(), self.mix_names) {
-            (Some(elapsed), _) => Work::Recording(elapsed),
-            (None, Some(names)) => Work::Applications(names),
-            (None, None) => Work::Same,
-        }
     }
 
     /// The saving as a sentence: of total time if that is known, else of the waiting.
@@ -302,18 +295,18 @@ impl UpgradeInput<'_> {
         }
     }
 
-    fn with_caveats(&self, answer: Answer, drive: &DriveOption) -> Answer {
-        let mut answer = answer.caveat(wording::candidate_is_simulated(&drive.name, drive.fill_percent));
-        if self.options.recording.as_ref().is_some_and(|recording| !recording.knows_ends) {
-            answer = answer.caveat(wording::RECORDING_WITHOUT_ENDS);
-        }
-        if let Some(mix) = &self.options.mix {
-            answer = answer.caveat(wording::part_of_mix(mix.time, mix.span, mix.reads_only));
-        }
-        if drive.is_scaled {
-            answer = answer.caveat(wording::addresses_scaled(&drive.name, drive.fill_percent.is_some()));
-        }
-        answer
+    /// What limits the answer about a candidate.
+    fn caveats(&self, drive: &DriveOption) -> impl Iterator<Item = String> {
+        let UpgradeOptions { recording, mix, .. } = self.options;
+        let lacks_ends = recording.as_ref().is_some_and(|recording| !recording.knows_ends);
+        let fill = drive.fill_percent;
+        let caveats = [
+            Some(wording::candidate_is_simulated(&drive.name, fill)),
+            lacks_ends.then(|| wording::RECORDING_WITHOUT_ENDS.to_owned()),
+            mix.as_ref().map(|mix| wording::part_of_mix(mix.time, mix.span, mix.reads_only)),
+            drive.is_scaled.then(|| wording::addresses_scaled(&drive.name, fill.is_some())),
+        ];
+        caveats.into_iter().flatten()
     }
 
     /// The candidate with the shortest waiting, and whether it is worth a difference in price.
@@ -402,7 +395,7 @@ pub struct Waits {
     /// Time with anything in flight: the longest wait, if programs wait for all writes.
     pub busy_ns: f64,
     /// Uncertainty of both times from replaying only a part; 0 if all of it was replayed.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub doubt_ns: f64,
     /// 99th percentile of latency.
     pub latency_ns_p99: u64,
@@ -413,27 +406,28 @@ pub struct Waits {
 impl Waits {
     /// Waiting on the drive that replayed a recording.
     pub fn from_replay(replay_record: &ReplayRecord) -> Self {
-        Self {
-            ios: replay_record.ios,
-            blocking_ns: replay_record.blocking.replayed_ns as f64,
-            busy_ns: replay_record.busy.replayed_ns as f64,
-            doubt_ns: 0.0,
-            latency_ns_p99: replay_record.replay_latency.quantile(0.99).0,
-            latency_ns_max: replay_record.replay_latency.max().0,
-        }
+        let ReplayRecord { ios, blocking, busy, replay_latency, .. } = replay_record;
+        Self::new(*ios, blocking.replayed_ns, busy.replayed_ns, replay_latency)
     }
 
     /// Waiting on the drive that was recorded; `None` if the recording lacks the latency of most I/Os.
     pub fn from_recording(replay_record: &ReplayRecord) -> Option<Self> {
-        let share = replay_record.paired_ios() as f64 / replay_record.ios.max(1) as f64;
-        (share >= PAIRED_MIN).then(|| Self {
-            ios: replay_record.paired_ios(),
-            blocking_ns: replay_record.blocking.recorded_ns as f64,
-            busy_ns: replay_record.busy.recorded_ns as f64,
+        let ReplayRecord { ios, blocking, busy, recording_latency, .. } = replay_record;
+        let paired = replay_record.paired_ios();
+        let is_known = paired as f64 / (*ios).max(1) as f64 >= PAIRED_MIN;
+        is_known.then(|| Self::new(paired, blocking.recorded_ns, busy.recorded_ns, recording_latency))
+    }
+
+    /// Of a recording that was replayed as a whole.
+    fn new(ios: u64, blocking_ns: u64, busy_ns: u64, latencies: &Latencies) -> Self {
+        Self {
+            ios,
+            blocking_ns: blocking_ns as f64,
+            busy_ns: busy_ns as f64,
             doubt_ns: 0.0,
-            latency_ns_p99: replay_record.recording_latency.quantile(0.99).0,
-            latency_ns_max: replay_record.recording_latency.max().0,
-        })
+            latency_ns_p99: latencies.quantile(0.99).0,
+            latency_ns_max: latencies.max().0,
+        }
     }
 
     /// Time with anything in flight, if that is longer than with a read or a flush.
@@ -450,10 +444,6 @@ impl Waits {
     }
 }
 
-fn is_zero(value: &f64) -> bool {
-    *value == 0.0
-}
-
 /// A mix, and which part of it is replayed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -461,7 +451,7 @@ pub struct MixOption {
     /// Applications and groups of the library, by name.
     pub applications: Vec<String>,
     /// Applications outside of the library, in full.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub custom: Vec<Application>,
     /// Share of their I/Os that is replayed.
     pub scale: f64,
@@ -472,7 +462,7 @@ pub struct MixOption {
     #[serde(with = "duration_text")]
     pub time: Nanos,
     /// Whether only reads are replayed, because nothing may be written.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub reads_only: bool,
 }
 
@@ -511,7 +501,7 @@ impl MixOption {
         let span = if reads_only { Self::SPAN_READ.min(capacity) } else { (writable / 2).min(capacity) };
         let span = span - span % Self::SPAN_STEP;
         if span == 0 {
-            return Err(error::mix_needs_space(capacity.min(writable), 2 * Self::SPAN_STEP));
+            return Err(error::mix_needs_space(Size(capacity.min(writable)), Size(2 * Self::SPAN_STEP)));
         }
         let mut mix = Self { applications, custom, scale: 1.0, span, time: Self::TIME, reads_only };
         let total = |side: fn(&Application) -> u64| {
@@ -592,7 +582,7 @@ impl MixOption {
     pub fn waits(&self, segments: &[&Segment]) -> Option<Waits> {
         let applications = self.all().ok()?;
         let mut sum = Waits::default();
-        let mut latencies = likenew_core::tally::Latencies::default();
+        let mut latencies = Latencies::default();
         let mut variance = 0.0;
         for application in &applications {
             let name = format!("{NAME}{}", application.name);
@@ -629,7 +619,7 @@ impl MixOption {
 const TIMES_DEVIATION: f64 = 1.96;
 
 /// The variance of latencies, as if they were independent.
-fn spread(latencies: &likenew_core::tally::Latencies) -> f64 {
+fn spread(latencies: &Latencies) -> f64 {
     let count = latencies.count().max(1) as f64;
     let mean_of = |term: &dyn Fn(f64) -> f64| -> f64 {
         latencies.places().iter().map(|(value, times)| term(*value as f64) * *times as f64).sum::<f64>()

@@ -1,6 +1,8 @@
 //! Every sentence of a check.
 
-use likenew_core::findings::{Action, Answer, Loss, OverviewTable, Standing};
+use std::fmt::Display;
+
+use likenew_core::findings::{Action, Answer, OverviewTable, Standing};
 use likenew_core::io::Op;
 use likenew_core::quantity::{Factor, Iops, Rate, Share, Size, count, range, with_range};
 use likenew_core::shell::shell_quote;
@@ -16,26 +18,10 @@ use likenew_stats::peers::AmongPeers;
 pub(super) const QUESTION: &str = "Is it slow, why, and what fixes it?";
 pub(super) const WRITES: &str = "writes at most 2 GiB (--bytes changes that, 0 writes nothing); in a folder only temporary files, always deleted";
 
-/// The name of a drive without a reference.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Subject {
-    /// A disk that a hypervisor or a cloud provides.
-    VirtualDisk,
-    /// Memory used as a disk.
-    Memory,
-    /// Any other drive.
-    Drive,
-}
-
-impl Subject {
-    fn words(self) -> &'static str {
-        match self {
-            Self::VirtualDisk => "this virtual disk",
-            Self::Memory => "this memory",
-            Self::Drive => "this drive",
-        }
-    }
-}
+/// A disk that a hypervisor or a cloud provides; memory used as a disk; any other drive.
+pub(super) const THIS_VIRTUAL_DISK: &str = "this virtual disk";
+pub(super) const THIS_MEMORY: &str = "this memory";
+pub(super) const THIS_DRIVE: &str = "this drive";
 
 /// A metric below its reference.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -105,6 +91,11 @@ impl Speeds {
 
 // The headline: its summary and its answer
 
+/// An answer that is the summary, too.
+fn headline(answer: Answer) -> (String, Answer) {
+    (format!("{}.", capitalize(&answer.answer)), answer)
+}
+
 pub(super) const SLOW: &str = "slow";
 const HEALTHY: &str = "healthy";
 const UNDECIDED: &str = "undecided";
@@ -142,56 +133,36 @@ fn with_share(answer: Answer, share: Measured) -> Answer {
     answer.estimate(share.value, share.low, share.high, "share")
 }
 
-/// Size of a symptom that no metric shows.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Magnitude {
+// Symptoms that no metric shows, with their sizes
+
+likenew_core::sentences! {
     /// Latency of reads after a pause over that of others.
-    AfterPause(f64),
-    /// Share of the time in stalls, and the longest of them.
-    Stalled { share: f64, longest: Option<Nanos> },
+    pub(super) fn slow_after_pause(ratio: f64) = "reads after a pause take {} as long as others", Factor(ratio);
     /// Speed of the first and of the second write to the same addresses, in bytes a second.
-    Rewritten { first: f64, again: f64 },
+    pub(super) fn rewritten_faster(first: f64, again: f64) =
+        "writes are slow: {} where a place is written first, {} when it is written again",
+        Rate(first), Rate(again);
     /// The fastest reads over the speed of the link.
-    OverLink(f64),
-    /// Sectors that read back wrong.
-    WrongSectors(u64),
+    pub(super) fn over_link(ratio: f64) =
+        "some reads reach {} the link's limit, so a cache served them", Factor(ratio);
+    pub(super) fn wrong_sectors(sectors: u64) = "{} did not read back as written", count(sectors, "sector");
 }
 
-impl Magnitude {
-    fn words(self) -> String {
-        match self {
-            Self::AfterPause(ratio) => {
-                format!("reads after a pause take {} as long as others", Factor(ratio))
-            }
-            Self::Stalled { share, longest: Some(longest) } => {
-                format!(
-                    "the drive stalls: it does not respond {} of the time (longest stall {longest})",
-                    Share(share)
-                )
-            }
-            Self::Stalled { share, longest: None } => {
-                format!("the drive stalls: it does not respond {} of the time", Share(share))
-            }
-            Self::Rewritten { first, again } => {
-                format!(
-                    "writes are slow: {} where a place is written first, {} when it is written again",
-                    Rate(first),
-                    Rate(again)
-                )
-            }
-            Self::OverLink(ratio) => {
-                format!("some reads reach {} the link's limit, so a cache served them", Factor(ratio))
-            }
-            Self::WrongSectors(sectors) => {
-                format!("{} did not read back as written", count(sectors, "sector"))
-            }
+/// Share of the time in stalls, and the longest of them.
+pub(super) fn stalled(share: f64, longest: Option<Nanos>) -> String {
+    let share = Share(share);
+    match longest {
+        Some(longest) => {
+            format!("the drive stalls: it does not respond {share} of the time (longest stall {longest})")
         }
+        None => format!("the drive stalls: it does not respond {share} of the time"),
     }
 }
 
-pub(super) fn symptom_is_a_problem(symptom: Symptom, magnitude: Option<Magnitude>) -> (String, Answer) {
-    let words = magnitude.map_or_else(|| symptom.words(), Magnitude::words);
-    (format!("{}.", capitalize(&words)), Answer::problem(SLOW, question(symptom), words))
+/// `words` name the symptom with its size, if that is known.
+pub(super) fn symptom_is_a_problem(symptom: Symptom, words: Option<String>) -> (String, Answer) {
+    let words = words.unwrap_or_else(|| symptom.words());
+    headline(Answer::problem(SLOW, question(symptom), words))
 }
 
 pub(super) fn symptom_is_by_design(symptom: Symptom) -> (String, Answer) {
@@ -205,7 +176,7 @@ pub(super) fn healthy(origin: Option<Origin>, least: Option<&Shortfall>, tested:
         let (speeds, metric) = (tested.words(), least.metric.plural());
         let (share, reference) = (Share(least.share.value), least.reference.origin.words());
         let text = format!("not slow: {speeds}; {metric} at {share} of {reference}");
-        return (format!("{}.", capitalize(&text)), Answer::good(HEALTHY, SPEED, text));
+        return headline(Answer::good(HEALTHY, SPEED, text));
     }
     let verdict = match origin {
         Some(Origin::Baseline) => "as fast as its baseline",
@@ -224,27 +195,27 @@ pub(super) fn healthy(origin: Option<Origin>, least: Option<&Shortfall>, tested:
         }
         both => format!("{verdict}: {}", both.words()),
     };
-    (format!("{}.", capitalize(&text)), Answer::good(HEALTHY, SPEED, text))
+    headline(Answer::good(HEALTHY, SPEED, text))
 }
 
 /// For a metric below its healthy share, where that proves nothing: the target is memory, or the share is too uncertain.
 pub(super) fn perhaps_slow(least: &Shortfall, is_memory: bool, tested: Speeds) -> (String, Answer) {
     let (speeds, metric) = (tested.words(), least.metric.plural());
     let (share, reference) = (share_text(least.share), least.reference.origin.words());
-    let text = format!("{speeds}; {metric} at {share} of {reference}");
-    let text = if is_memory {
-        format!("{text}; this is memory, which says nothing of a drive")
+    let doubt = if is_memory {
+        "; this is memory, which says nothing of a drive"
     } else {
-        format!("{text}, too uncertain to call slow")
+        ", too uncertain to call slow"
     };
-    (format!("{}.", capitalize(&text)), with_share(Answer::unknown(UNDECIDED, SPEED, text), least.share))
+    let text = format!("{speeds}; {metric} at {share} of {reference}{doubt}");
+    headline(with_share(Answer::unknown(UNDECIDED, SPEED, text), least.share))
 }
 
 pub(super) const ONLY_BASELINE_IS_KNOWN: &str =
     "Whether the baseline was as fast as it should be is unknown; --advertised compares with rated speeds.";
 
-pub(super) fn no_reference(subject: Subject, speeds: Speeds) -> (String, Answer) {
-    let (subject, speeds) = (subject.words(), speeds.words());
+pub(super) fn no_reference(subject: &str, speeds: Speeds) -> (String, Answer) {
+    let speeds = speeds.words();
     (
         format!("{}. No reference for {subject}, so it can't be called slow or fast.", capitalize(&speeds)),
         Answer::unknown(UNDECIDED, SPEED, format!("{speeds}; no reference to compare with")),
@@ -297,20 +268,20 @@ pub(super) fn among_its_class(places: &[PlaceInClass<'_>], speeds: Speeds) -> (S
 /// For a cloud volume as fast as the limits of these types. Which type was bought is not known.
 pub(super) fn at_volume_limit(types: &[&str], speeds: Speeds) -> (String, Answer) {
     let text = format!("{}: as fast as {} of this size may be", speeds.words(), types.join(" or "));
-    (format!("{}.", capitalize(&text)), Answer::unknown(UNDECIDED, SPEED, text))
+    headline(Answer::unknown(UNDECIDED, SPEED, text))
 }
 
 /// For an image with holes; `holes` is their share.
 pub(super) fn sparse(holes: f64, speeds: Speeds) -> (String, Answer) {
     let text =
         format!("{} of it is holes, which are read without the drive: {}", Share(holes), speeds.words());
-    (format!("{text}."), Answer::unknown(HEALTHY, SPEED, text))
+    headline(Answer::unknown(HEALTHY, SPEED, text))
 }
 
 pub(super) fn only_model_is_known(speeds: Speeds) -> (String, Answer) {
     let speeds = speeds.words();
     let text = format!("{speeds}: at least 50% of a simulated new drive of this model; no closer reference");
-    (format!("{}.", capitalize(&text)), Answer::unknown(UNDECIDED, SPEED, text))
+    headline(Answer::unknown(UNDECIDED, SPEED, text))
 }
 
 /// For a real drive, whose checks are kept.
@@ -342,8 +313,7 @@ pub(super) fn worth_a_look_headline(
 ) -> (String, Answer) {
     let titles = titles(symptoms);
     if compared {
-        let text = format!("not slow, but worth a look: {titles}");
-        return (format!("{}.", capitalize(&text)), Answer::unknown(UNDECIDED, SPEED, text));
+        return headline(Answer::unknown(UNDECIDED, SPEED, format!("not slow, but worth a look: {titles}")));
     }
     let speeds = speeds.words();
     (
@@ -361,33 +331,23 @@ pub(super) fn power_saving(found_cause: &FoundCause, ratio: f64, after_pause: Na
     Answer::info(cause_id(found_cause), "Power saving", answer)
 }
 
-/// What a check found of the speed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Speed {
-    Slow,
-    Healthy,
-    Unknown,
-}
-
-/// Adds a cause that endangers the drive: after a speed problem, or first if there is none.
-pub(super) fn with_danger(found_cause: &FoundCause, summary: &str, state: Speed) -> String {
-    let statement = &found_cause.statement;
-    match state {
-        Speed::Slow => format!("{summary} Also: {statement}."),
-        Speed::Unknown => format!("{}: {statement}. {summary}", capitalize(found_cause.cause.title)),
-        Speed::Healthy => {
-            format!("{}: {statement}. No metric is slow.", capitalize(found_cause.cause.title))
-        }
-    }
-}
-
 likenew_core::sentences! {
+    /// A cause that endangers the drive, after a speed problem.
+    pub(super) fn slow_and_in_danger(danger: &FoundCause, summary: &str) =
+        "{summary} Also: {}.", danger.statement;
+    /// The same where nothing says how fast the drive should be.
+    pub(super) fn in_danger(danger: &FoundCause, summary: &str) =
+        "{}: {}. {summary}", capitalize(danger.cause.title), danger.statement;
+    /// The same on a drive that is not slow.
+    pub(super) fn fast_but_in_danger(danger: &FoundCause) =
+        "{}: {}. No metric is slow.", capitalize(danger.cause.title), danger.statement;
     /// Before everything else: a speed can wait, a backup cannot.
     pub(super) fn with_failing_drives(failing: &Answer, summary: &str) =
         "Back up now: {}. {summary}", failing.answer;
-    pub(super) fn old_data(pieces: usize, files: u64, days: (u64, u64), speed: f64) =
+    /// `days` are the ages of the youngest and the oldest.
+    pub(super) fn old_data(pieces: usize, files: u64, days: [u64; 2], speed: f64) =
         "{} from {}, {} days old, read at {} of the speed of new data.",
-        count(pieces as u64, "piece"), count(files, "file"), range(days.0, days.1), Share(speed);
+        count(pieces as u64, "piece"), count(files, "file"), range(days[0], days[1]), Share(speed);
     pub(super) fn old_data_unknown(reason: &str) = "How old data is read is unknown: {reason}.";
     pub(super) fn writes_not_tested(reason: &str) = "Writes were not tested: {reason}.";
     /// After all the writes that a quick check may make.
@@ -403,28 +363,17 @@ likenew_core::sentences! {
 
 // Causes
 
-/// What a cause explains.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Explained {
-    /// The symptom of the headline.
-    Headline,
-    /// The symptom of the headline, which a more likely cause explains, too.
-    HeadlineToo,
-    /// Another symptom.
-    Other(Symptom),
-}
-
-pub(super) fn cause(found_cause: &FoundCause, standing: Standing, explained: Explained) -> Answer {
+pub(super) fn cause(found_cause: &FoundCause, standing: Standing, question: String) -> Answer {
     let text = format!("{} ({} likely)", found_cause.statement, Share(found_cause.chance));
-    let question = match explained {
-        Explained::Headline => "Cause".to_owned(),
-        Explained::HeadlineToo => "Another cause".to_owned(),
-        Explained::Other(symptom) => format!("Cause of {}", symptom.title()),
-    };
     Answer::new(cause_id(found_cause), question, text, standing)
 }
 
+/// The question about the symptom of the headline, and about a second cause of it.
+pub(super) const CAUSE: &str = "Cause";
+pub(super) const ANOTHER_CAUSE: &str = "Another cause";
+
 likenew_core::sentences! {
+    pub(super) fn cause_of(symptom: Symptom) = "Cause of {}", symptom.title();
     pub(super) fn cause_id(found_cause: &FoundCause) = "{}{}", Answer::CAUSE_PREFIX, found_cause.cause.name;
     pub(super) fn also_explains(symptoms: &[Symptom]) = "It also explains: {}.", titles(symptoms);
     pub(super) fn evidence_against(sentence: &str) = "Evidence against: {sentence}";
@@ -457,25 +406,23 @@ pub(super) fn latent(found_cause: &FoundCause) -> Answer {
     let id = cause_id(found_cause);
     // What was measured of a cause is an effect, even if no metric is slow.
     let shows = found_cause.evidence_for.iter().any(|item| item.is_measured);
+    let statement = &found_cause.statement;
     match (found_cause.is_problem(), shows) {
-        (true, true) => Answer::problem(id, "Other problem", found_cause.statement.clone()),
-        (true, false) => {
-            Answer::problem(id, "Other problem", format!("{}; no effect on speed yet", found_cause.statement))
-        }
-        (false, true) => {
-            Answer::info(id, "Also found", format!("{}; no metric is slow", found_cause.statement))
-        }
-        (false, false) => {
-            Answer::info(id, "Also found", format!("{}; no effect on speed now", found_cause.statement))
-        }
+        (true, true) => Answer::problem(id, OTHER_PROBLEM, statement),
+        (true, false) => Answer::problem(id, OTHER_PROBLEM, format!("{statement}; no effect on speed yet")),
+        (false, true) => Answer::info(id, ALSO_FOUND, format!("{statement}; no metric is slow")),
+        (false, false) => Answer::info(id, ALSO_FOUND, format!("{statement}; no effect on speed now")),
     }
 }
+
+const OTHER_PROBLEM: &str = "Other problem";
+const ALSO_FOUND: &str = "Also found";
 
 /// A cause that would slow writes down, but did not within `written` bytes.
 pub(super) fn latent_for_writes(found_cause: &FoundCause, written: u64) -> Answer {
     let written = Size(written);
     let answer = format!("{}; no effect on the first {written} of writes", found_cause.statement);
-    Answer::info(cause_id(found_cause), "Also found", answer).caveat(format!(
+    Answer::info(cause_id(found_cause), ALSO_FOUND, answer).caveat(format!(
         "An SLC cache larger than {written} would hide the effect; likenew check --thorough writes past it."
     ))
 }
@@ -506,14 +453,14 @@ pub(super) fn cause_of_shortfall(
     knows_facts: bool,
 ) -> Answer {
     let (text, possible) = likely_cause(rivals, knows_facts);
-    let question =
-        if is_headline { "Cause".to_owned() } else { format!("Cause of slow {}", metric.plural()) };
-    let id = if is_headline {
-        CAUSE_UNDECIDED.to_owned()
+    let answer = if is_headline {
+        Answer::unknown(CAUSE_UNDECIDED, CAUSE, text)
     } else {
-        format!("{CAUSE_UNDECIDED}_{}", metric.words().replace(' ', "_").replace("4K_", "").to_lowercase())
+        let name = metric.words().replace(' ', "_").replace("4K_", "").to_lowercase();
+        let question = format!("Cause of slow {}", metric.plural());
+        Answer::unknown(format!("{CAUSE_UNDECIDED}_{name}"), question, text)
     };
-    possible.into_iter().fold(Answer::unknown(id, question, text), Answer::with_evidence)
+    possible.into_iter().fold(answer, Answer::with_evidence)
 }
 
 pub(super) fn open_symptom(symptom: Symptom, rivals: &[(&'static str, f64)]) -> Answer {
@@ -561,70 +508,37 @@ fn likely_cause(rivals: &[(&'static str, f64)], knows_facts: bool) -> (String, O
 
 // References
 
-/// The source of references of one kind.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Source<'a> {
-    Baseline {
-        date: Option<&'a str>,
-    },
-    Simulated,
-    OtherDrive {
-        date: Option<&'a str>,
-    },
-    /// Number of other drives.
-    Peers(usize),
-    Given,
-    Rated {
-        name: &'a str,
-        gb: Option<f64>,
-        source: &'a str,
-    },
-    /// The classes as printed on a card.
-    SpeedClasses(&'a str),
-    /// The class in words.
-    Class(String),
-    SimulatedModel {
-        model: &'a str,
-        entry: &'a str,
-    },
-    UnnamedModel,
-    Link,
-}
+/// Where references come from.
+pub(in crate::check) mod source {
+    use super::count;
 
-impl Source<'_> {
-    fn words(&self) -> String {
-        match self {
-            Self::Baseline { date: Some(date) } => format!("its baseline, first checked on {date}"),
-            Self::Baseline { date: None } => "its baseline".into(),
-            Self::Simulated => "the same simulated drive when new, just as full".into(),
-            Self::OtherDrive { date: Some(date) } => {
-                format!("another drive of its model, checked on {date}")
-            }
-            Self::OtherDrive { date: None } => "another drive of its model".into(),
-            Self::Peers(peers) => {
-                format!("{} of its model in this history", count(*peers as u64, "other drive"))
-            }
-            Self::Given => "rated speeds".into(),
-            Self::Rated { name, gb: Some(gb), source } => {
-                format!("rated speeds of {name}, {gb} GB ({source})")
-            }
-            Self::Rated { name, gb: None, source } => format!("rated speeds of {name} ({source})"),
-            Self::SpeedClasses(classes) => format!("the least that its speed classes promise, {classes}"),
-            Self::Class(class) => format!("new drives of its class, {class}: rated speeds and reviews"),
-            Self::SimulatedModel { model, entry } => {
-                format!("a simulated new {model}, just as full (catalog entry {entry})")
-            }
-            Self::UnnamedModel => "a simulated new drive of its model, just as full".into(),
-            Self::Link => "the limit of its link".into(),
-        }
+    likenew_core::sentences! {
+        pub(crate) fn baseline() = "its baseline";
+        pub(crate) fn baseline_of(date: &str) = "its baseline, first checked on {date}";
+        pub(crate) fn simulated() = "the same simulated drive when new, just as full";
+        pub(crate) fn other_drive() = "another drive of its model";
+        pub(crate) fn other_drive_of(date: &str) = "another drive of its model, checked on {date}";
+        pub(crate) fn peers(drives: usize) =
+            "{} of its model in this history", count(drives as u64, "other drive");
+        pub(crate) fn given() = "rated speeds";
+        pub(crate) fn rated(name: &str, source: &str) = "rated speeds of {name} ({source})";
+        pub(crate) fn rated_size(name: &str, gb: f64, source: &str) =
+            "rated speeds of {name}, {gb} GB ({source})";
+        /// `classes` as printed on a card.
+        pub(crate) fn speed_classes(classes: &str) =
+            "the least that its speed classes promise, {classes}";
+        pub(crate) fn class(class: &str) = "new drives of its class, {class}: rated speeds and reviews";
+        pub(crate) fn catalog_entry(model: &str, entry: &str) =
+            "a simulated new {model}, just as full (catalog entry {entry})";
+        pub(crate) fn unnamed_model() = "a simulated new drive of its model, just as full";
+        pub(crate) fn link() = "the limit of its link";
     }
 }
 
 pub(super) const COMPARED_WITH: &str = "compared_with";
 
-pub(super) fn compared_with(sources: &[Source<'_>]) -> Answer {
-    let words: Vec<String> = sources.iter().map(|source| source.words()).collect();
-    Answer::info(COMPARED_WITH, "Compared with", words.join("; "))
+pub(super) fn compared_with(sources: &[String]) -> Answer {
+    Answer::info(COMPARED_WITH, "Compared with", sources.join("; "))
 }
 
 /// The head of a file that says what a drive did.
@@ -675,16 +589,12 @@ pub(super) fn volume_limits(volumes: &[Limits]) -> Answer {
 
 /// `Amazon EBS gp2: 300 IOPS (3,000 IOPS with credits), 134 MB/s`.
 fn limits_of_type(volume: &Limits) -> String {
-    let with_burst = |limit: String, burst: Option<String>| match burst {
-        Some(burst) => format!("{limit} ({burst} with credits)"),
-        None => limit,
-    };
-    let ios = volume.iops.map(|iops| {
-        with_burst(Iops(iops).to_string(), volume.burst_iops.map(|burst| Iops(burst).to_string()))
-    });
-    let bytes = volume.bytes_per_s.map(|rate| {
-        with_burst(Rate(rate).to_string(), volume.burst_bytes_per_s.map(|burst| Rate(burst).to_string()))
-    });
+    fn with_burst<T: Display>(limit: f64, burst: Option<f64>, quantity: fn(f64) -> T) -> String {
+        let limit = quantity(limit);
+        burst.map_or_else(|| limit.to_string(), |burst| format!("{limit} ({} with credits)", quantity(burst)))
+    }
+    let ios = volume.iops.map(|iops| with_burst(iops, volume.burst_iops, Iops));
+    let bytes = volume.bytes_per_s.map(|rate| with_burst(rate, volume.burst_bytes_per_s, Rate));
     let limits = ios.into_iter().chain(bytes).collect::<Vec<_>>().join(", ");
     match volume.kind {
         LimitKind::OfSize => format!("{}: {limits}", volume.name),
@@ -705,8 +615,9 @@ pub(super) fn places_of_disk(is_written: bool) -> Answer {
     Answer::info(MEASURED_AT, "Measured at", text)
 }
 
-pub(super) fn checks_vary(factor: f64) -> String {
-    format!("Earlier checks differ by about {factor:.1}×, so smaller changes do not count.")
+likenew_core::sentences! {
+    pub(super) fn checks_vary(factor: f64) =
+        "Earlier checks differ by about {factor:.1}×, so smaller changes do not count.";
 }
 
 /// `headings` name the references, if there are any.
@@ -754,15 +665,6 @@ pub(super) fn reference_cell(metric: Metric, reference: &Reference, names_origin
 
 // Tables
 
-/// What an action loses, in the words of its answer.
-pub(super) fn loses(loss: Loss) -> &'static str {
-    match loss {
-        Loss::Nothing => "nothing",
-        Loss::DeletedFiles => "deleted files",
-        Loss::Everything => "everything",
-    }
-}
-
 /// Which way a piece of evidence with a weight of `bits` speaks.
 pub(super) fn speaks(bits: f64) -> &'static str {
     if bits < 0.0 { "against" } else { "for" }
@@ -786,16 +688,6 @@ pub(super) fn indicator(indicator: Indicator) -> &'static str {
 }
 
 // Share of the rated speed
-
-/// A metric beside its rated speed.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Rated {
-    pub(super) metric: Metric,
-    pub(super) now: f64,
-    pub(super) advertised: f64,
-    /// Speed of writing zeros, if data matters.
-    pub(super) compressible: Option<f64>,
-}
 
 /// Compares this drive's `reads`, in bytes per second, with what new drives of each class reach.
 pub(super) fn rated_classes(reads: f64, classes: &[Usual]) -> Option<Answer> {
@@ -826,16 +718,18 @@ likenew_core::sentences! {
         "{}: nothing lost since new.", capitalize(metric.words());
 }
 
-pub(super) fn rated_share(rateds: &[Rated]) -> Answer {
-    let shares = rateds.iter().map(|Rated { metric, now, advertised, compressible }| {
-        let (name, share) = (metric.words(), Share(now / advertised));
-        let (now, advertised) = (metric.format_value(*now), metric.format_value(*advertised));
-        match compressible.map(|zeros| metric.format_value(zeros)) {
-            Some(zeros) => format!("{name} {share} ({now} of {advertised}; compressible data {zeros})"),
-            None => format!("{name} {share} ({now} of {advertised})"),
-        }
-    });
-    Answer::info("rated_share", "Share of rated speed", shares.collect::<Vec<_>>().join(", "))
+/// A metric beside its rated speed. `zeros` is the speed of writing zeros, if data matters.
+pub(super) fn beside_rated(metric: Metric, now: f64, rated: f64, zeros: Option<f64>) -> String {
+    let (name, share) = (metric.words(), Share(now / rated));
+    let (now, rated) = (metric.format_value(now), metric.format_value(rated));
+    match zeros.map(|zeros| metric.format_value(zeros)) {
+        Some(zeros) => format!("{name} {share} ({now} of {rated}; compressible data {zeros})"),
+        None => format!("{name} {share} ({now} of {rated})"),
+    }
+}
+
+pub(super) fn rated_share(metrics: &[String]) -> Answer {
+    Answer::info("rated_share", "Share of rated speed", metrics.join(", "))
 }
 
 /// `zeros` is the speed of zeros; `yours` how far the user's files compress, and their speed.
@@ -883,29 +777,24 @@ pub(super) fn unexplained(metric: Metric, lost: f64, new_is_known: bool) -> Stri
 
 // Is a new drive worth it?
 
-/// The work that waiting is compared on.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Work<'a> {
-    /// A recorded day of this length.
-    Recording(Nanos),
-    /// Published I/O of these applications.
-    Applications(&'a [String]),
-    /// The same work, without a name.
-    Same,
+/// The work that waiting is compared on: published I/O of these applications.
+pub(super) fn in_applications(names: &[String]) -> String {
+    /// Most applications that a sentence names.
+    const NAMED_MAX: usize = 2;
+    match names.len() {
+        ..=NAMED_MAX => format!("in {}", list(names)),
+        others => format!("in {}", count(others as u64, "application")),
+    }
 }
 
-/// Most applications that a sentence names.
-const NAMED_MAX: usize = 2;
-
-impl Work<'_> {
-    fn words(self) -> String {
-        match self {
-            Self::Recording(elapsed) => format!("in the recorded {elapsed}"),
-            Self::Applications(names) if names.len() <= NAMED_MAX => format!("in {}", list(names)),
-            Self::Applications(names) => format!("in {}", count(names.len() as u64, "application")),
-            Self::Same => "in the same work".into(),
-        }
-    }
+likenew_core::sentences! {
+    /// The work that waiting is compared on: a recorded day of this length.
+    pub(super) fn in_recording(elapsed: Nanos) = "in the recorded {elapsed}";
+    /// What a drive that is not worth its price falls short of: the share of the recorded time that has to be saved.
+    pub(super) fn below_time_saved(share: f64) = "saves under {} of the recorded time", Share(share);
+    /// The same for the share of the waiting that has to go.
+    pub(super) fn below_waiting_saved(share: f64) = "below {}", Share(share);
+    pub(super) fn fix_saves_as_much() = "a fix of this drive saves about as much";
 }
 
 /// Whether a drive is worth its price.
@@ -916,34 +805,13 @@ pub(super) enum Worth {
     Undecided,
 }
 
-/// What a drive that is not worth its price falls short of.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Bar {
-    /// Share of the recorded time that has to be saved.
-    OfTime(f64),
-    /// Share of the waiting that has to go.
-    OfWaiting(f64),
-    /// What a fix of this drive saves.
-    Fix,
-}
-
-impl Bar {
-    fn words(self) -> String {
-        match self {
-            Self::OfTime(share) => format!("saves under {} of the recorded time", Share(share)),
-            Self::OfWaiting(share) => format!("below {}", Share(share)),
-            Self::Fix => "a fix of this drive saves about as much".into(),
-        }
-    }
-}
-
-/// `now_ns` and `with_ns` are the waiting on this drive and on the other one.
+/// `now_ns` and `with_ns` are the waiting on this drive and on the other one; `bar` is what it falls short of.
 pub(super) fn upgrade(
     drive: &str,
     worth: Worth,
-    bar: Bar,
+    bar: &str,
     (now_ns, with_ns): (f64, f64),
-    work: Work<'_>,
+    work: &str,
 ) -> Answer {
     let saved = 1.0 - with_ns / now_ns.max(1.0);
     let change = match saved {
@@ -951,13 +819,13 @@ pub(super) fn upgrade(
         saved if saved > -1.0 => format!("{} more waiting", Share(-saved)),
         saved => format!("{} as much waiting", Factor(1.0 - saved)),
     };
-    let [now, with] = [now_ns, with_ns].map(|ns| Nanos(ns.max(0.0).round() as u64));
-    let change = format!("{change} {} ({now} → {with})", work.words());
+    let (now, with) = (time(now_ns), time(with_ns));
+    let change = format!("{change} {work} ({now} → {with})");
     let question = upgrade_to(drive);
     match worth {
         Worth::Yes => Answer::info(UPGRADE, question, change),
         Worth::No if saved >= 0.0 => {
-            Answer::info(UPGRADE, question, format!("{change}; not worth it ({})", bar.words()))
+            Answer::info(UPGRADE, question, format!("{change}; not worth it ({bar})"))
         }
         Worth::No => Answer::info(UPGRADE, question, format!("{change}; not worth it")),
         Worth::Undecided => Answer::unknown(UPGRADE, question, format!("{change}; too uncertain to call")),
@@ -968,9 +836,16 @@ pub(super) const UPGRADE: &str = "upgrade";
 
 likenew_core::sentences! {
     fn upgrade_to(drive: &str) = "Upgrade to {drive}";
+    /// `now_ns` and `with_ns` are the time with writes in flight on this drive and on the other one.
+    pub(super) fn writes_took(drive: &str, now_ns: f64, with_ns: f64) =
+        "Its writes, for which programs rarely wait, took {} here and {} on {drive}.",
+        time(now_ns), time(with_ns);
+    /// How much longer the second-best drive waits.
+    pub(super) fn less_than_next(next: &str, low_ns: f64, high_ns: f64) =
+        "It waits {} less than {next}.", range(time(low_ns), time(high_ns));
     /// `busy_ns` is given if writes add to the waiting.
-    pub(super) fn waited_now(work: Work<'_>, blocking_ns: f64, busy_ns: Option<f64>) =
-        "This drive {}: {}.", work.words(), waiting(blocking_ns, busy_ns);
+    pub(super) fn waited_now(work: &str, blocking_ns: f64, busy_ns: Option<f64>) =
+        "This drive {work}: {}.", waiting(blocking_ns, busy_ns);
     pub(super) fn waited_with(drive: &str, blocking_ns: f64, busy_ns: Option<f64>) =
         "With {drive}: {}.", waiting(blocking_ns, busy_ns);
     pub(super) fn saved_share(low: f64, high: f64, worth: f64) =
@@ -987,12 +862,6 @@ likenew_core::sentences! {
 pub(super) const NOTHING_WAITED_FOR: &str =
     "the recording has neither reads nor flushes, which programs wait for";
 
-/// `now_ns` and `with_ns` are the time with writes in flight on this drive and on the other one.
-pub(super) fn writes_took(drive: &str, now_ns: f64, with_ns: f64) -> String {
-    let [now, with] = [now_ns, with_ns].map(|ns| Nanos(ns.max(0.0).round() as u64));
-    format!("Its writes, for which programs rarely wait, took {now} here and {with} on {drive}.")
-}
-
 /// `reason` is a clause.
 pub(super) fn upgrade_unknown(drive: &str, reason: &str) -> Answer {
     Answer::unknown(UPGRADE, upgrade_to(drive), format!("unknown, because {reason}"))
@@ -1003,21 +872,20 @@ pub(super) const APPLICATIONS_UNFINISHED: &str = "the applications did not finis
 pub(super) const RECORDING_WITHOUT_LATENCIES: &str = "the trace has no latencies";
 
 fn waiting(blocking_ns: f64, busy_ns: Option<f64>) -> String {
-    let surely = Nanos(blocking_ns.round() as u64);
-    match busy_ns {
-        Some(busy) => {
-            format!(
-                "{surely} of waiting for reads and flushes, {} with all writes",
-                Nanos(busy.round() as u64)
-            )
-        }
+    let surely = time(blocking_ns);
+    match busy_ns.map(time) {
+        Some(busy) => format!("{surely} of waiting for reads and flushes, {busy} with all writes"),
         None => format!("{surely} of waiting for reads and flushes"),
     }
 }
 
+fn time(ns: f64) -> Nanos {
+    Nanos(ns.max(0.0).round() as u64)
+}
+
 /// What a fix of this drive saves, and what the other drive saves beyond that.
 pub(super) fn cheaper_fix(drive: &str, fix: &str, worth: Worth, saved_ns: f64, beyond_ns: f64) -> String {
-    let [saved, beyond] = [saved_ns, beyond_ns].map(|ns| Nanos(ns.abs().round() as u64));
+    let (saved, beyond) = (time(saved_ns.abs()), time(beyond_ns.abs()));
     match (worth, beyond_ns >= 0.0) {
         (Worth::Yes | Worth::Undecided, true) => {
             format!("A fix ({fix}) saves up to {saved}; {drive} saves another {beyond}.")
@@ -1058,26 +926,18 @@ pub(super) fn addresses_scaled(drive: &str, fit_is_known: bool) -> String {
 
 /// `is_worth_it` is whether the best drive is; `difference` whether it is worth more than the next one.
 pub(super) fn best_upgrade(drive: &str, next: &str, is_worth_it: Worth, difference: Worth) -> Answer {
-    const ID: &str = "best_upgrade";
-    const QUESTION: &str = "Best upgrade";
-    match (is_worth_it, difference) {
-        (Worth::No, _) => Answer::info(ID, QUESTION, format!("none is worth it; {drive} waits least")),
-        (_, Worth::Yes) => Answer::info(ID, QUESTION, drive),
-        (_, Worth::No) => Answer::info(
-            ID,
-            QUESTION,
+    let (standing, answer) = match (is_worth_it, difference) {
+        (Worth::No, _) => (Standing::Info, format!("none is worth it; {drive} waits least")),
+        (_, Worth::Yes) => (Standing::Info, drive.to_owned()),
+        (_, Worth::No) => (
+            Standing::Info,
             format!("{drive} or {next}, which differ too little to matter; take the cheaper"),
         ),
         (_, Worth::Undecided) => {
-            Answer::unknown(ID, QUESTION, format!("maybe {drive}; too uncertain to prefer it to {next}"))
+            (Standing::Unknown, format!("maybe {drive}; too uncertain to prefer it to {next}"))
         }
-    }
-}
-
-/// How much longer the second-best drive waits.
-pub(super) fn less_than_next(next: &str, low_ns: f64, high_ns: f64) -> String {
-    let [low, high] = [low_ns, high_ns].map(|ns| Nanos(ns.max(0.0).round() as u64));
-    format!("It waits {} less than {next}.", range(low, high))
+    };
+    Answer::new("best_upgrade", "Best upgrade", answer, standing)
 }
 
 // Settings that make no sense
@@ -1085,73 +945,38 @@ pub(super) fn less_than_next(next: &str, low_ns: f64, high_ns: f64) -> String {
 pub(in crate::check) mod error {
     use super::{Nanos, Size, digits};
 
-    pub(crate) fn above_zero(setting: &str, value: f64) -> String {
-        format!("{setting} = {value} must be above 0")
-    }
-
-    pub(crate) fn not_negative(setting: &str, value: f64) -> String {
-        format!("{setting} = {value} must be 0 or more")
-    }
-
-    pub(crate) fn baseline_of_no_check(procedure: &str) -> String {
-        format!("this is no finished check (of {procedure}); a baseline is what a whole check measured")
-    }
-
-    pub(crate) fn baseline_of_slow_drive(summary: &str) -> String {
-        format!("this check found a problem, and a baseline is of a healthy drive: {summary}")
-    }
-
-    pub(crate) fn baseline_of_unknown_model() -> String {
-        "the drive's model is not known to this run, so its figures are no baseline for another drive".into()
-    }
-
-    pub(crate) fn baseline_file(line: usize, reason: &str) -> String {
-        format!("line {line}: {reason}; it should be as `likenew export --baseline` writes it")
-    }
-
-    pub(crate) fn no_model_to_compare() -> String {
-        "this drive does not tell its own model, so it cannot be compared with another one".into()
-    }
-
-    pub(crate) fn other_model((model, bytes): (&str, u64), (yours, your_bytes): (&str, u64)) -> String {
-        let (bytes, your_bytes) = (Size(bytes), Size(your_bytes));
-        format!("it is of a {model} ({bytes}), and this drive is a {yours} ({your_bytes})")
-    }
-
-    pub(crate) fn no_candidate() -> String {
-        "upgrade.drive names no drive with role = \"candidate\"; name at least one".into()
-    }
-
-    pub(crate) fn recording_or_mix() -> String {
-        "upgrade needs either a recording or a mix, not both".into()
-    }
-
-    pub(crate) fn mix_needs_space(available: u64, least: u64) -> String {
-        format!(
-            "{} is too little to play applications in; they need at least {}",
-            Size(available),
-            Size(least)
-        )
-    }
-
-    pub(crate) fn mix_only_writes() -> String {
-        "these applications only write, and this target is open for reading only".into()
-    }
-
-    pub(crate) fn mix_scale(scale: f64) -> String {
-        format!("upgrade.mix.scale = {} must be above 0 and at most 1,000", digits(scale))
-    }
-
-    pub(crate) fn mix_span(bytes: u64) -> String {
-        format!("upgrade.mix.span = {bytes} must be a multiple of 8 MiB")
-    }
-
-    pub(crate) fn mix_time(time: Nanos) -> String {
-        format!("upgrade.mix.time = {time} must be between 1 ms and 24 h")
-    }
-
-    pub(crate) fn rated_without_unit(text: &str) -> String {
-        format!("\"{text}\" has no unit; write {text}MB/s, or GB/s")
+    likenew_core::sentences! {
+        pub(crate) fn above_zero(setting: &str, value: f64) = "{setting} = {value} must be above 0";
+        pub(crate) fn not_negative(setting: &str, value: f64) = "{setting} = {value} must be 0 or more";
+        pub(crate) fn baseline_of_no_check(procedure: &str) =
+            "this is no finished check (of {procedure}); a baseline is what a whole check measured";
+        pub(crate) fn baseline_of_slow_drive(summary: &str) =
+            "this check found a problem, and a baseline is of a healthy drive: {summary}";
+        pub(crate) fn baseline_of_unknown_model() =
+            "the drive's model is not known to this run, so its figures are no baseline for another drive";
+        pub(crate) fn baseline_file(line: usize, reason: &str) =
+            "line {line}: {reason}; it should be as `likenew export --baseline` writes it";
+        pub(crate) fn no_model_to_compare() =
+            "this drive does not tell its own model, so it cannot be compared with another one";
+        pub(crate) fn other_model(model: &str, bytes: Size, yours: &str, your_bytes: Size) =
+            "it is of a {model} ({bytes}), and this drive is a {yours} ({your_bytes})";
+        pub(crate) fn no_candidate() =
+            "upgrade.drive names no drive with role = \"candidate\"; name at least one";
+        pub(crate) fn recording_or_mix() = "upgrade needs either a recording or a mix, not both";
+        pub(crate) fn mix_needs_space(available: Size, least: Size) =
+            "{available} is too little to play applications in; they need at least {least}";
+        pub(crate) fn mix_only_writes() =
+            "these applications only write, and this target is open for reading only";
+        pub(crate) fn mix_scale(scale: f64) =
+            "upgrade.mix.scale = {} must be above 0 and at most 1,000", digits(scale);
+        pub(crate) fn mix_span(bytes: u64) = "upgrade.mix.span = {bytes} must be a multiple of 8 MiB";
+        pub(crate) fn mix_time(time: Nanos) = "upgrade.mix.time = {time} must be between 1 ms and 24 h";
+        pub(crate) fn rated_without_unit(text: &str) =
+            "\"{text}\" has no unit; write {text}MB/s, or GB/s";
+        pub(crate) fn rated_twice(text: &str) = "\"{text}\" comes second; give one speed of a kind";
+        pub(crate) fn rated_metric(text: &str) =
+            "\"{text}\" is not a rated speed; write read=550MB/s, write=520MB/s, sustained_write=450MB/s, \
+             random_read=10000, random_write=40000 or random_read_qd32=95000 (the last three in IOPS)";
     }
 
     pub(crate) fn rated_in_two_ways(text: &str, digits: &str) -> String {
@@ -1178,17 +1003,6 @@ pub(in crate::check) mod error {
                 "\"{text}\" is more than any drive does, 100 million IOPS; write it as in random_read=95000"
             )
         }
-    }
-
-    pub(crate) fn rated_twice(text: &str) -> String {
-        format!("\"{text}\" comes second; give one speed of a kind")
-    }
-
-    pub(crate) fn rated_metric(text: &str) -> String {
-        format!(
-            "\"{text}\" is not a rated speed; write read=550MB/s, write=520MB/s, sustained_write=450MB/s, \
-             random_read=10000, random_write=40000 or random_read_qd32=95000 (the last three in IOPS)"
-        )
     }
 }
 
@@ -1247,7 +1061,7 @@ mod tests {
         );
         let speeds = Speeds { read: Some(987e6), write: Some(387e6) };
         assert_eq!(
-            no_reference(Subject::VirtualDisk, speeds).0,
+            no_reference(THIS_VIRTUAL_DISK, speeds).0,
             "987 MB/s read, 387 MB/s write. No reference for this virtual disk, so it can't be called slow or fast."
         );
         assert_eq!(
@@ -1269,13 +1083,13 @@ mod tests {
             worth_a_look_headline(&symptoms, false, speeds).0,
             "987 MB/s read, 387 MB/s write; no reference to compare with. Worth a look: write cliff, stalls."
         );
-        let stalled = Magnitude::Stalled { share: 0.12, longest: Some(Nanos::from_millis(699)) };
+        let stalled = stalled(0.12, Some(Nanos::from_millis(699)));
         let (summary, answer) = symptom_is_a_problem(Symptom::Stalls, Some(stalled));
         assert_eq!(
             (&*summary, &*answer.question),
             ("The drive stalls: it does not respond 12% of the time (longest stall 699 ms).", "Stalls")
         );
-        let (summary, answer) = symptom_is_a_problem(Symptom::WrongData, Some(Magnitude::WrongSectors(280)));
+        let (summary, answer) = symptom_is_a_problem(Symptom::WrongData, Some(wrong_sectors(280)));
         assert_eq!(
             (&*summary, &*answer.question),
             ("280 sectors did not read back as written.", "Data integrity")
@@ -1311,24 +1125,24 @@ mod tests {
             answer(open_symptom(Symptom::Errors, &rivals)),
             "Failed I/Os: probably failing surface (83%)"
         );
-        let day = Work::Recording(Nanos::from_secs(8 * 3600));
-        let bar = Bar::OfTime(0.01);
+        let day = in_recording(Nanos::from_secs(8 * 3600));
+        let bar = below_time_saved(0.01);
         assert_eq!(
-            answer(upgrade("fast", Worth::Yes, bar, (2400e9, 60e9), day)),
+            answer(upgrade("fast", Worth::Yes, &bar, (2400e9, 60e9), &day)),
             "Upgrade to fast: 98% less waiting in the recorded 8 h (40 min → 60.0 s)"
         );
         let names = ["Microsoft Word".to_owned(), "Adobe Illustrator".to_owned()];
-        let work = Work::Applications(&names);
+        let work = in_applications(&names);
         assert_eq!(
-            answer(upgrade("near", Worth::No, Bar::OfWaiting(0.5), (100e9, 89e9), work)),
+            answer(upgrade("near", Worth::No, &below_waiting_saved(0.5), (100e9, 89e9), &work)),
             "Upgrade to near: 11% less waiting in Microsoft Word and Adobe Illustrator (100 s → 89.0 s); not worth it (below 50%)"
         );
         assert_eq!(
-            answer(upgrade("slow", Worth::No, bar, (100e9, 109e9), work)),
+            answer(upgrade("slow", Worth::No, &bar, (100e9, 109e9), &work)),
             "Upgrade to slow: 9% more waiting in Microsoft Word and Adobe Illustrator (100 s → 109 s); not worth it"
         );
         assert_eq!(
-            old_data(24, 20, (30, 300), 0.52),
+            old_data(24, 20, [30, 300], 0.52),
             "24 pieces from 20 files, 30–300 days old, read at 52% of the speed of new data."
         );
     }

@@ -1,6 +1,6 @@
 //! Collects what is unusual among facts. It concludes no causes; the diagnosis does.
 
-use likenew_core::facts::{Attribute, Counts, Drive, DriveKind, Fact, Facts, FileSystem, Layer, LayerKind};
+use likenew_core::facts::{Attribute, Drive, DriveKind, Fact, Facts, FileSystem, Layer, LayerKind};
 use likenew_core::findings::{Action, Answer};
 use likenew_core::shell::with_sudo;
 use likenew_core::units::Nanos;
@@ -8,7 +8,7 @@ use likenew_diagnosis::{Change, SETTINGS, Setting, enable_timer, pass_trim};
 use likenew_rated::{FirmwareFault, firmware_faults_of};
 use serde::Serialize;
 
-use super::wording::{self, Limit};
+use super::wording;
 
 /// Something unusual.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -73,6 +73,15 @@ fn remark(subject: &str, words: String) -> Remark {
     Remark { subject: subject.to_owned(), words, sentence, actions: Vec::new(), risk: None }
 }
 
+/// Adds what is unusual about a subject, of things that may be.
+fn add(remarks: &mut Vec<Remark>, subject: &str, unusual: impl IntoIterator<Item = Option<String>>) {
+    remarks.extend(unusual.into_iter().flatten().map(|words| remark(subject, words)));
+}
+
+fn above_zero(count: &Fact<u64>) -> Option<u64> {
+    count.get().filter(|count| *count > 0)
+}
+
 impl Remark {
     pub(super) fn answer(&self) -> Answer {
         let answer = wording::remark_answer(&self.subject, &self.words);
@@ -116,12 +125,10 @@ pub(crate) fn lasting(facts: &Facts) -> Vec<Answer> {
 
 fn file_system_remarks(system: &FileSystem, facts: &Facts, remarks: &mut Vec<Remark>) {
     let point = &system.point;
-    if let Some(percent) = system.used_percent.get().filter(|percent| *percent >= FULL_PERCENT) {
-        remarks.push(remark(point, wording::full(percent / 100.0)));
-    }
-    if system.compresses.get() == Some(true) {
-        remarks.push(remark(point, wording::compresses()));
-    }
+    let full = system.used_percent.get().filter(|percent| *percent >= FULL_PERCENT);
+    let compresses = system.compresses.get() == Some(true);
+    let full = full.map(|percent| wording::full(percent / 100.0));
+    add(remarks, point, [full, compresses.then(wording::compresses)]);
     let flash = facts.drives.iter().any(|drive| drive.identity.rotation_rpm.get() == Some(0));
     if system.trimming.is_sent() == Some(false) && flash && facts.trim_blocked_by().is_none() {
         let is_enabled = system.trimming.timer_enabled.get() == Some(true);
@@ -152,15 +159,13 @@ fn is_unprovisioned(layer: &Layer) -> bool {
 
 fn layer_remarks(layer: &Layer, remarks: &mut Vec<Remark>) {
     let name = &layer.name;
-    if let Some(missing) = layer.members_missing.get().filter(|missing| *missing > 0) {
-        remarks.push(remark(name, wording::members_missing(missing)));
-    }
-    if let Some(errors) = layer.member_errors.get().filter(|errors| *errors > 0) {
-        remarks.push(remark(name, wording::member_errors(errors)));
-    }
-    if let Some(task) = layer.busy_with.value().filter(|task| !matches!(task.as_str(), "idle" | "frozen")) {
-        remarks.push(remark(name, wording::array_busy(task)));
-    }
+    let task = layer.busy_with.value().filter(|task| !matches!(task.as_str(), "idle" | "frozen"));
+    let of_array = [
+        above_zero(&layer.members_missing).map(wording::members_missing),
+        above_zero(&layer.member_errors).map(wording::member_errors),
+        task.map(|task| wording::array_busy(task)),
+    ];
+    add(remarks, name, of_array);
     if let Some((command, undo)) = layer.unmap_commands() {
         let action = wording::send_unmap().command(with_sudo(&command)).undo(with_sudo(&undo));
         remarks.push(Remark { actions: vec![action], ..remark(name, wording::trim_is_unsent()) });
@@ -170,166 +175,125 @@ fn layer_remarks(layer: &Layer, remarks: &mut Vec<Remark>) {
 }
 
 fn link_remarks(drive: &Drive, remarks: &mut Vec<Remark>) {
-    let (link, name) = (&drive.link, &drive.name);
+    let link = &drive.link;
     let is_slower = |slow: u64, fast: u64| (slow as f64) < LINK_SHARE * fast as f64;
-    if let (Some(now), Some(possible)) = (link.ceiling_bytes_per_s.get(), link.possible_bytes_per_s.get())
-        && is_slower(now, possible)
-    {
-        remarks.push(remark(name, wording::slow_link(now, possible)));
-    }
-    if let [drive_link, above @ ..] = &link.hops[..] {
+    let speeds = link.ceiling_bytes_per_s.get().zip(link.possible_bytes_per_s.get());
+    let slow_link = speeds.filter(|(now, possible)| is_slower(*now, *possible));
+    let slow_hop = link.hops.split_first().and_then(|(drive_link, above)| {
+        let drive_most = drive_link.bytes_per_s_max.get()?;
         let known = above.iter().filter_map(|hop| Some((hop, hop.bytes_per_s_max.get()?)));
-        let slowest = known.min_by_key(|(_, most)| *most);
-        if let (Some(drive_most), Some((hop, most))) = (drive_link.bytes_per_s_max.get(), slowest)
-            && is_slower(most, drive_most)
-        {
-            remarks.push(remark(name, wording::slow_hop(drive_most, &hop.kind, &hop.name, most)));
-        }
-    }
+        let (hop, most) = known.min_by_key(|(_, most)| *most)?;
+        is_slower(most, drive_most).then(|| wording::slow_hop(drive_most, &hop.kind, &hop.name, most))
+    });
+    add(remarks, &drive.name, [slow_link.map(|(now, possible)| wording::slow_link(now, possible)), slow_hop]);
     if drive.kind == DriveKind::Usb {
         let is_slow = |bits: u64| bits <= USB2_BITS_PER_S;
-        if let Some(hop) = link.hops.iter().find(|hop| hop.line_bits_per_s.get().is_some_and(is_slow)) {
-            remarks.push(remark(name, wording::usb2(&hop.kind, &hop.name)));
-        }
-        if link.driver.value().is_some_and(|driver| driver == "usb-storage") {
-            remarks.push(remark(name, wording::usb_storage()));
-        }
+        let hop = link.hops.iter().find(|hop| hop.line_bits_per_s.get().is_some_and(is_slow));
+        let is_storage = link.driver.value().is_some_and(|driver| driver == "usb-storage");
+        let usb2 = hop.map(|hop| wording::usb2(&hop.kind, &hop.name));
+        add(remarks, &drive.name, [usb2, is_storage.then(wording::usb_storage)]);
     }
 }
 
 fn health_remarks(drive: &Drive, remarks: &mut Vec<Remark>) {
-    let (health, subject) = (&drive.health, &drive.health_subject());
-    for warning in health.warnings.value().into_iter().flatten() {
-        remarks.push(remark(subject, wording::warns(warning)));
-    }
+    let health = &drive.health;
+    let warnings = health.warnings.value().into_iter().flatten();
     // Attributes that predict failure are already among the warnings.
     let is_at_limit = |attribute: &&Attribute| !attribute.prefail && attribute.has_failed();
-    for attribute in health.attributes.value().into_iter().flatten().filter(is_at_limit) {
-        remarks.push(remark(subject, wording::attribute_at_limit(attribute)));
-    }
-    if let (Some(now), Some(limit)) = (health.temperature_c.get(), health.temperature_warning_c.get())
-        && now >= limit
-    {
-        remarks.push(remark(subject, wording::hot(now, limit)));
-    }
-    if health.throttling.get() == Some(true) {
-        remarks.push(remark(subject, wording::throttling()));
-    }
-    if let Some(used) = health.used_percent.get().filter(|used| *used >= FULL_PERCENT) {
-        remarks.push(remark(subject, wording::endurance_used(used / 100.0)));
-    }
+    let at_limit = health.attributes.value().into_iter().flatten().filter(is_at_limit);
+    let heat = health.temperature_c.get().zip(health.temperature_warning_c.get());
+    let used = health.used_percent.get().filter(|used| *used >= FULL_PERCENT);
     // A drive that reports itself as failing has this among its warnings.
-    if let (Some(spare), Some(least)) = (health.spare_percent.get(), health.spare_threshold_percent.get())
-        && spare < least
-        && health.failing.get() != Some(true)
-    {
-        remarks.push(remark(subject, wording::spare_low(spare / 100.0, least / 100.0)));
-    }
-    if let Some(pending) = health.pending_sectors.get().filter(|pending| *pending > 0) {
-        remarks.push(remark(subject, wording::pending_sectors(pending)));
-    }
-    if drive.host_memory.as_ref().and_then(|memory| memory.is_refused()) == Some(true) {
-        let wanted = drive.host_memory.as_ref().and_then(|memory| memory.wanted_bytes.get()).unwrap_or(0);
-        remarks.push(remark(&drive.name, wording::no_host_memory(wanted)));
-    }
+    let spare = health.spare_percent.get().filter(|_| health.failing.get() != Some(true));
+    let low = spare.zip(health.spare_threshold_percent.get()).filter(|(spare, least)| spare < least);
+    let unusual = [
+        heat.filter(|(now, limit)| now >= limit).map(|(now, limit)| wording::hot(now, limit)),
+        (health.throttling.get() == Some(true)).then(wording::throttling),
+        used.map(|used| wording::endurance_used(used / 100.0)),
+        low.map(|(spare, least)| wording::spare_low(spare / 100.0, least / 100.0)),
+        above_zero(&health.pending_sectors).map(wording::pending_sectors),
+    ];
+    let warnings = warnings.map(|warning| Some(wording::warns(warning)));
+    let at_limit = at_limit.map(|attribute| Some(wording::attribute_at_limit(attribute)));
+    add(remarks, &drive.health_subject(), warnings.chain(at_limit).chain(unusual));
+    let memory = drive.host_memory.as_ref().filter(|memory| memory.is_refused() == Some(true));
+    let wanted = memory.map(|memory| memory.wanted_bytes.get().unwrap_or(0));
+    add(remarks, &drive.name, [wanted.map(wording::no_host_memory)]);
 }
 
 fn count_remarks(drive: &Drive, remarks: &mut Vec<Remark>) {
-    let Counts {
-        crc_errors,
-        non_medium_errors,
-        link_downshifts,
-        pcie_corrected_errors,
-        pcie_uncorrected_errors,
-        media_errors,
-        reallocated_sectors,
-        uncorrectable_sectors,
-        self_tests_failed,
-        ..
-    } = &drive.counts;
-    let logged =
-        if drive.kind == DriveKind::Nvme { &Fact::NotQueried } else { &drive.counts.error_log_entries };
-    let counts: [(_, Sentence<u64>); 10] = [
-        (crc_errors, wording::crc_errors),
-        (non_medium_errors, wording::non_medium_errors),
-        (link_downshifts, wording::link_downshifts),
-        (pcie_corrected_errors, wording::corrected_link_errors),
-        (pcie_uncorrected_errors, wording::uncorrected_link_errors),
-        (media_errors, wording::media_errors),
-        (reallocated_sectors, wording::reallocated_sectors),
-        (uncorrectable_sectors, wording::uncorrectable_sectors),
-        (self_tests_failed, wording::self_tests_failed),
-        (logged, wording::logged_errors),
+    let counts = &drive.counts;
+    let own_log = above_zero(&counts.error_log_entries).filter(|_| drive.kind != DriveKind::Nvme);
+    let counted = [
+        above_zero(&counts.crc_errors).map(wording::crc_errors),
+        above_zero(&counts.non_medium_errors).map(wording::non_medium_errors),
+        above_zero(&counts.link_downshifts).map(wording::link_downshifts),
+        above_zero(&counts.pcie_corrected_errors).map(wording::corrected_link_errors),
+        above_zero(&counts.pcie_uncorrected_errors).map(wording::uncorrected_link_errors),
+        above_zero(&counts.media_errors).map(wording::media_errors),
+        above_zero(&counts.reallocated_sectors).map(wording::reallocated_sectors),
+        above_zero(&counts.uncorrectable_sectors).map(wording::uncorrectable_sectors),
+        above_zero(&counts.self_tests_failed).map(wording::self_tests_failed),
+        own_log.map(wording::logged_errors),
     ];
-    for (fact, words) in counts {
-        let count = fact.get().filter(|count| *count > 0);
-        remarks.extend(count.map(|count| remark(&drive.health_subject(), words(count))));
-    }
+    add(remarks, &drive.health_subject(), counted);
     time_remarks(drive, remarks);
-    let log = &drive.counts;
-    for (fact, what) in [
-        (&log.log_timeouts, "timeout"),
-        (&log.log_resets, "reset"),
-        (&log.log_io_errors, "I/O error"),
-        (&log.log_link_errors, "link error"),
-    ] {
-        let count = fact.get().filter(|count| *count > 0);
-        remarks.extend(count.map(|count| remark(&drive.name, wording::in_kernel_log(count, what))));
-    }
+    let in_log = |fact, what| above_zero(fact).map(|count| wording::in_kernel_log(count, what));
+    let logged = [
+        in_log(&counts.log_timeouts, "timeout"),
+        in_log(&counts.log_resets, "reset"),
+        in_log(&counts.log_io_errors, "I/O error"),
+        in_log(&counts.log_link_errors, "link error"),
+    ];
+    add(remarks, &drive.name, logged);
 }
-
-/// A sentence about one number.
-type Sentence<T> = fn(T) -> String;
 
 /// Time for which the drive was throttled, by itself or by a cloud limit.
 fn time_remarks(drive: &Drive, remarks: &mut Vec<Remark>) {
     let counts = &drive.counts;
-    let seconds: [(_, Sentence<Nanos>); 3] = [
-        (&counts.throttled_light_s, wording::throttled_light),
-        (&counts.throttled_heavy_s, wording::throttled_heavy),
-        (&counts.hot_s, wording::critically_hot),
+    let seconds = |fact| above_zero(fact).map(Nanos::from_secs);
+    let held_back = |fact, limit| {
+        let time = above_zero(fact).map(|micros| Nanos(micros.saturating_mul(1_000)))?;
+        Some(wording::held_back(time, limit))
+    };
+    let throttled = [
+        seconds(&counts.throttled_light_s).map(wording::throttled_light),
+        seconds(&counts.throttled_heavy_s).map(wording::throttled_heavy),
+        seconds(&counts.hot_s).map(wording::critically_hot),
+        held_back(&counts.volume_iops_exceeded_us, wording::VOLUME_IOPS),
+        held_back(&counts.volume_throughput_exceeded_us, wording::VOLUME_THROUGHPUT),
+        held_back(&counts.instance_iops_exceeded_us, wording::MACHINE_IOPS),
+        held_back(&counts.instance_throughput_exceeded_us, wording::MACHINE_THROUGHPUT),
     ];
-    for (fact, words) in seconds {
-        let time = fact.get().filter(|seconds| *seconds > 0).map(Nanos::from_secs);
-        remarks.extend(time.map(|time| remark(&drive.name, words(time))));
-    }
-    for (fact, limit) in [
-        (&counts.volume_iops_exceeded_us, Limit::VolumeIops),
-        (&counts.volume_throughput_exceeded_us, Limit::VolumeThroughput),
-        (&counts.instance_iops_exceeded_us, Limit::MachineIops),
-        (&counts.instance_throughput_exceeded_us, Limit::MachineThroughput),
-    ] {
-        let time = fact.get().filter(|micros| *micros > 0).map(|micros| Nanos(micros.saturating_mul(1_000)));
-        remarks.extend(time.map(|time| remark(&drive.name, wording::held_back(time, limit))));
-    }
+    add(remarks, &drive.name, throttled);
 }
 
 fn model_remarks(drive: &Drive, remarks: &mut Vec<Remark>) {
     let name = &drive.name;
-    if let Some(Some(warning)) = drive.database.warning.value() {
-        let warning = warning.split_whitespace().collect::<Vec<_>>().join(" ");
-        remarks.push(remark(name, wording::database_warning(&warning)));
-    }
-    for fault in faults_met(drive) {
-        let version = drive.identity.firmware.value().map_or("", String::as_str);
-        let hours = fault.hours.and(drive.counts.power_on_hours.get());
-        let action = wording::update_firmware(fault);
-        remarks.push(Remark {
-            actions: vec![action],
-            ..remark(name, wording::firmware_fault(fault, version, hours))
-        });
-    }
-    if drive.database.shingled.get() == Some(true) {
-        remarks.push(remark(name, wording::shingled()));
-    }
-    if let Some(Some(by)) = drive.identity.virtual_by.value() {
-        remarks.push(remark(name, wording::virtual_disk(by)));
-    }
+    let warning = drive.database.warning.value().and_then(Option::as_ref);
+    let warning = warning.map(|warning| warning.split_whitespace().collect::<Vec<_>>().join(" "));
+    add(remarks, name, [warning.map(|warning| wording::database_warning(&warning))]);
+    remarks.extend(faults_met(drive).map(|fault| Remark {
+        actions: vec![wording::update_firmware(fault)],
+        ..remark(name, fault_of_drive(fault, drive))
+    }));
+    let is_shingled = drive.database.shingled.get() == Some(true);
+    let virtual_by = drive.identity.virtual_by.value().and_then(Option::as_ref);
     let [read, written] =
         [&drive.others_read_bytes_per_s, &drive.others_write_bytes_per_s].map(|fact| fact.get().unwrap_or(0));
-    if read.saturating_add(written) >= OTHERS_BYTES_PER_S {
-        remarks.push(remark(name, wording::other_io(read, written)));
-    }
+    let disturbs = read.saturating_add(written) >= OTHERS_BYTES_PER_S;
+    let unusual = [
+        is_shingled.then(wording::shingled),
+        virtual_by.map(|by| wording::virtual_disk(by)),
+        disturbs.then(|| wording::other_io(read, written)),
+    ];
+    add(remarks, name, unusual);
+}
+
+/// The sentence about a known fault of a drive's firmware, without its full stop.
+pub(crate) fn fault_of_drive(fault: &FirmwareFault, drive: &Drive) -> String {
+    let version = drive.identity.firmware.value().map_or("", String::as_str);
+    wording::firmware_fault(fault, version, fault.hours.and(drive.counts.power_on_hours.get()))
 }
 
 /// Known firmware faults of a drive that its owner meets, because Linux does not avoid them.

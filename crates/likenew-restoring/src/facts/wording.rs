@@ -1,72 +1,39 @@
 //! Every sentence of facts.
 
-use likenew_core::facts::{Attribute, Drive, Fact, MissingOutput, Reported};
-use likenew_core::findings::{Action, Answer, OverviewTable};
+use likenew_core::facts::{Attribute, Drive, Fact, MissingOutput, Reported, ReportedSource};
+use likenew_core::findings::{Action, Answer, OverviewTable, Standing};
 use likenew_core::quantity::{Rate, Share, Size, count, range};
 use likenew_core::units::{Nanos, digits};
 use likenew_diagnosis::Change;
+use likenew_procedure_support::estimate::distinct;
 use likenew_procedure_support::wording::list;
 use likenew_rated::{FirmwareFault, Link, Medium, Memory, Rated, Usual};
+
+use crate::site::overview_table;
 
 // What it is for, and what it writes
 
 pub(super) const QUESTION: &str = "What do the system and the drive itself say about it?";
 pub(super) const WRITES: &str = "writes nothing and does no I/O";
 
-/// Unusual facts, for the summary.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Unusual<'a> {
-    Nothing,
-    /// A sentence without its full stop.
-    One(&'a str),
-    Several(usize),
-}
-
-/// Health of the drives, for the summary.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Health {
-    /// At least one reports that it is failing.
-    Failing,
-    /// All report that they are healthy.
-    Sound,
-    /// At least one does not report it.
-    Unreported,
-}
-
 // Summary
 
-pub(super) fn summary(
-    health: &Answer,
-    state: Health,
-    unusual: Unusual<'_>,
-    unavailable: usize,
-    facts: usize,
-) -> String {
+/// `unusual` facts are sentences without a full stop.
+pub(super) fn summary(health: &Answer, unusual: &[&str], unavailable: usize, facts: usize) -> String {
     let unavailable = match unavailable {
         0 => String::new(),
         unavailable => format!(" ({unavailable} of {} unavailable)", count(facts as u64, "fact")),
     };
-    match (state, unusual) {
-        (Health::Failing, _) => format!("{}.", health.answer),
-        (Health::Sound, unusual) => {
-            format!("{}. No drive reports a failure{unavailable}.", unusual.words())
-        }
-        (Health::Unreported, Unusual::Nothing) => {
-            format!("Drive health {}. Nothing else unusual{unavailable}.", health.answer)
-        }
-        (Health::Unreported, unusual) => {
-            format!("Drive health {}. {}{unavailable}.", health.answer, unusual.words())
-        }
-    }
-}
-
-impl Unusual<'_> {
-    fn words(self) -> String {
-        match self {
-            Self::Nothing => "Nothing unusual".to_owned(),
-            Self::One(sentence) => sentence.to_owned(),
-            Self::Several(count) => format!("{count} things stand out"),
-        }
+    let stands_out = match (unusual, health.standing) {
+        ([], Standing::Unknown) => "Nothing else unusual".to_owned(),
+        ([], _) => "Nothing unusual".to_owned(),
+        ([only], _) => (*only).to_owned(),
+        (several, _) => format!("{} things stand out", several.len()),
+    };
+    match health.standing {
+        Standing::Problem => format!("{}.", health.answer),
+        Standing::Unknown => format!("Drive health {}. {stands_out}{unavailable}.", health.answer),
+        Standing::Good | Standing::Info => format!("{stands_out}. No drive reports a failure{unavailable}."),
     }
 }
 
@@ -157,13 +124,11 @@ pub(super) fn setting(name: &str, change: &Change) -> Answer {
     Answer::info(format!("setting_{name}"), &*change.subject, &*change.words).caveat(change.risk)
 }
 
-pub(super) fn some_unavailable(unavailable: usize, facts: usize) -> String {
-    format!("{unavailable} of {facts} facts are unavailable; the table says why.")
-}
-
 // File system and layers
 
 likenew_core::sentences! {
+    pub(super) fn some_unavailable(unavailable: usize, facts: usize) =
+        "{unavailable} of {facts} facts are unavailable; the table says why.";
     pub(super) fn full(used: f64) = "{} full", Share(used);
     pub(super) fn compresses() =
         "the file system compresses data, so the drive receives fewer bytes than programs write";
@@ -177,6 +142,8 @@ likenew_core::sentences! {
     pub(super) fn drive_without_trim() = "does not support TRIM";
     pub(super) fn bridge_hides_trim() =
         "receives no TRIM, because its bridge or controller does not announce support for it";
+    pub(super) fn trim_is_unsent() =
+        "supports TRIM (UNMAP), and the kernel sends none, because its bridge or controller does not announce it";
     pub(super) fn members_missing(missing: u64) = "{} of the array missing", count(missing, "member");
     pub(super) fn member_errors(errors: u64) =
         "the pool has counted {} at its members", count(errors, "error");
@@ -189,11 +156,6 @@ pub(super) fn layer_blocks_trim_sentence(name: &str, kind: &str) -> String {
         (name, true) => format!("{name}, {kind}, blocks TRIM"),
         (name, false) => format!("{name} ({kind}) blocks TRIM"),
     }
-}
-
-pub(super) fn trim_is_unsent() -> String {
-    "supports TRIM (UNMAP), and the kernel sends none, because its bridge or controller does not announce it"
-        .into()
 }
 
 pub(super) fn send_unmap() -> Action {
@@ -242,38 +204,19 @@ likenew_core::sentences! {
     pub(super) fn critically_hot(total: Nanos) = "critically hot for {total} in total";
     /// `what` such as `timeout`.
     pub(super) fn in_kernel_log(times: u64, what: &str) = "{} in the kernel log", count(times, what);
+    pub(super) fn uncorrectable_sectors(sectors: u64) = "{}", count(sectors, "unreadable sector");
+    /// An attribute of type `Old_age` that smartctl calls `FAILING_NOW`.
+    pub(super) fn attribute_at_limit(attribute: &Attribute) =
+        "SMART attribute {} is at {}, its limit is {}; it counts wear or use and predicts no failure",
+        attribute.id, attribute.value, attribute.threshold;
+    pub(super) fn held_back(total: Nanos, limit: &str) = "held back for {total} by {limit}";
 }
 
-pub(super) fn uncorrectable_sectors(sectors: u64) -> String {
-    count(sectors, "unreadable sector")
-}
-
-/// An attribute of type `Old_age` that smartctl calls `FAILING_NOW`.
-pub(super) fn attribute_at_limit(attribute: &Attribute) -> String {
-    let Attribute { id, value, threshold, .. } = attribute;
-    format!(
-        "SMART attribute {id} is at {value}, its limit is {threshold}; it counts wear or use and predicts no failure"
-    )
-}
-
-/// A limit of a cloud that throttles a drive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Limit {
-    VolumeIops,
-    VolumeThroughput,
-    MachineIops,
-    MachineThroughput,
-}
-
-pub(super) fn held_back(total: Nanos, limit: Limit) -> String {
-    let limit = match limit {
-        Limit::VolumeIops => "the volume's IOPS limit",
-        Limit::VolumeThroughput => "the volume's throughput limit",
-        Limit::MachineIops => "the virtual machine's IOPS limit",
-        Limit::MachineThroughput => "the virtual machine's throughput limit",
-    };
-    format!("held back for {total} by {limit}")
-}
+/// Limits of a cloud that throttle a drive.
+pub(super) const VOLUME_IOPS: &str = "the volume's IOPS limit";
+pub(super) const VOLUME_THROUGHPUT: &str = "the volume's throughput limit";
+pub(super) const MACHINE_IOPS: &str = "the virtual machine's IOPS limit";
+pub(super) const MACHINE_THROUGHPUT: &str = "the virtual machine's throughput limit";
 
 // Model, others
 
@@ -287,7 +230,7 @@ likenew_core::sentences! {
 }
 
 /// `hours` are the drive's power-on hours, if the fault comes after a number of them.
-pub(crate) fn firmware_fault(fault: &FirmwareFault, version: &str, hours: Option<u64>) -> String {
+pub(super) fn firmware_fault(fault: &FirmwareFault, version: &str, hours: Option<u64>) -> String {
     let hours = hours.map_or(String::new(), |hours| format!(" (it was on for {})", count(hours, "hour")));
     let mended = fault.fixed.as_ref().map_or(String::new(), |fixed| format!("; {fixed} mends it"));
     format!("firmware {version} is known to be faulty: {}{hours}{mended}", fault.happens)
@@ -308,22 +251,14 @@ const FILES_LISTED: usize = 6;
 
 /// What was read, and in which files nothing was recognized.
 pub(super) fn read_from(reported: &Reported) -> Answer {
-    let mut programs: Vec<String> = Vec::new();
-    for source in &reported.sources {
-        let in_file = |name: &str| format!("{} in {name}", source.program);
-        let text = if reported.sources.len() > FILES_LISTED {
-            source.program.clone()
-        } else {
-            in_file(&source.file)
-        };
-        if !programs.contains(&text) {
-            programs.push(text);
-        }
-    }
-    let mut text = if programs.is_empty() { "no output about a drive".to_owned() } else { list(&programs) };
-    if reported.sources.len() > FILES_LISTED {
-        text += &format!(" ({})", count(reported.sources.len() as u64, "output"));
-    }
+    let sources = &reported.sources;
+    let programs = distinct(sources.iter().map(|source| &*source.program));
+    let in_file = |source: &ReportedSource| format!("{} in {}", source.program, source.file);
+    let text = match sources.len() {
+        0 => "no output about a drive".to_owned(),
+        1..=FILES_LISTED => list(&distinct(sources.iter().map(in_file))),
+        outputs => format!("{} ({})", list(&programs), count(outputs as u64, "output")),
+    };
     let answer = Answer::info("read_from", "Read from", text);
     match &reported.unread[..] {
         [] => answer,
@@ -336,17 +271,10 @@ pub(super) fn read_from(reported: &Reported) -> Answer {
 
 /// What the outputs do not show, with commands that do; `None` if nothing is missing.
 pub(super) fn not_shown(missing: &[MissingOutput]) -> Option<Answer> {
-    let mut shows: Vec<&str> = Vec::new();
-    for output in missing {
-        if !shows.contains(&&*output.shows) {
-            shows.push(&output.shows);
-        }
-    }
-    if shows.is_empty() {
-        return None;
-    }
+    let shows = distinct(missing.iter().map(|output| &*output.shows));
     let answer = Answer::info(NOT_SHOWN, "Not in these outputs", list(&shows));
-    Some(missing.iter().take(FILES_LISTED).map(add_output).fold(answer, Answer::action))
+    let answer = missing.iter().take(FILES_LISTED).map(add_output).fold(answer, Answer::action);
+    (!missing.is_empty()).then_some(answer)
 }
 
 fn add_output(missing: &MissingOutput) -> Action {
@@ -376,18 +304,6 @@ pub(crate) fn speed_not_shown(facts: &str, is_failing: bool) -> (String, Answer)
 }
 
 // Overview
-
-/// A drive on the first screen; unknown parts are left out.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct DriveLine {
-    pub(super) name: String,
-    pub(super) model: Option<String>,
-    pub(super) capacity: Option<u64>,
-    pub(super) link: Option<String>,
-    pub(super) failing: Option<bool>,
-    pub(super) used: Option<f64>,
-    pub(super) temperature_c: Option<f64>,
-}
 
 pub(super) const PRODUCT: &str = "product";
 
@@ -443,29 +359,30 @@ pub(super) fn class(drive: &str, usual: &Usual) -> Answer {
     Answer::info(PRODUCT, "Product", text)
 }
 
-pub(super) fn drive_table(drives: &[DriveLine]) -> OverviewTable {
-    let mut table = OverviewTable::new(["drive", "model", "capacity", "link", "health", "endurance"]);
-    for drive in drives {
-        let text = |value: Option<String>| value.unwrap_or_else(|| "unknown".into());
-        table.push([
+/// The drives on the first screen.
+pub(super) fn drive_table(drives: &[Drive]) -> OverviewTable {
+    let text = |value: Option<String>| value.unwrap_or_else(|| "unknown".into());
+    let row = |drive: &Drive| {
+        let used = drive.health.used_percent.get();
+        [
             drive.name.clone(),
-            text(drive.model.clone()),
-            text(drive.capacity.map(|bytes| Size(bytes).to_string())),
-            drive.link.clone().unwrap_or_else(|| "unknown".into()),
+            text(drive.identity.model.value().cloned()),
+            text(drive.identity.capacity_bytes.get().map(|bytes| Size(bytes).to_string())),
+            text(drive.link.words()),
             health(drive),
-            text(drive.used.map(|used| format!("{} used", Share(used)))),
-        ]);
-    }
-    table
+            text(used.map(|percent| format!("{} used", Share(percent / 100.0)))),
+        ]
+    };
+    overview_table(["drive", "model", "capacity", "link", "health", "endurance"], drives.iter().map(row))
 }
 
-fn health(drive: &DriveLine) -> String {
-    let state = match drive.failing {
+fn health(drive: &Drive) -> String {
+    let state = match drive.health.failing.get() {
         Some(true) => "FAILING",
         Some(false) => "OK",
         None => "unknown",
     };
-    match drive.temperature_c {
+    match drive.health.temperature_c.get() {
         Some(degrees) => format!("{state}, {degrees:.0} °C"),
         None => state.into(),
     }
@@ -506,29 +423,22 @@ mod tests {
     fn the_summary_says_health_and_what_stands_out() {
         let sound = sound();
         assert_eq!(
-            summary(&sound, Health::Sound, Unusual::Nothing, 7, 82),
+            summary(&sound, &[], 7, 82),
             "Nothing unusual. No drive reports a failure (7 of 82 facts unavailable)."
         );
+        assert_eq!(summary(&sound, &["a", "b"], 0, 82), "2 things stand out. No drive reports a failure.");
         assert_eq!(
-            summary(&sound, Health::Sound, Unusual::Several(2), 0, 82),
-            "2 things stand out. No drive reports a failure."
-        );
-        let blocks = Unusual::One("The bridge blocks TRIM");
-        assert_eq!(
-            summary(&sound, Health::Sound, blocks, 0, 82),
+            summary(&sound, &["The bridge blocks TRIM"], 0, 82),
             "The bridge blocks TRIM. No drive reports a failure."
         );
         assert_eq!(layer_blocks_trim_sentence("dm-0", "cache"), "dm-0 (cache) blocks TRIM");
         let unreported = unreported(&["sda"], "it takes root");
         assert_eq!(
-            summary(&unreported, Health::Unreported, Unusual::Nothing, 0, 9),
+            summary(&unreported, &[], 0, 9),
             "Drive health unknown for sda (it takes root). Nothing else unusual."
         );
         let failing = failing(&[("sda".into(), vec!["it is read-only".into()])]);
-        assert_eq!(
-            summary(&failing, Health::Failing, Unusual::Several(3), 0, 9),
-            "sda reports that it is failing."
-        );
+        assert_eq!(summary(&failing, &["a", "b", "c"], 0, 9), "sda reports that it is failing.");
         assert_eq!(failing.evidence, ["sda: it is read-only."]);
     }
 
@@ -545,16 +455,15 @@ mod tests {
 
     #[test]
     fn a_drive_is_one_line() {
-        let drive = DriveLine {
-            name: "nvme0n1".into(),
-            model: Some("X".into()),
-            capacity: Some(1 << 40),
-            link: Some("PCIe, 3,940 MB/s".into()),
-            failing: Some(false),
-            used: Some(0.03),
-            temperature_c: Some(41.0),
-        };
-        let table = drive_table(&[drive, DriveLine { name: "sda".into(), ..DriveLine::default() }]);
+        let mut drive = Drive { name: "nvme0n1".into(), ..Drive::default() };
+        drive.identity.model = Fact::new("X".into(), "t");
+        drive.identity.capacity_bytes = Fact::new(1 << 40, "t");
+        drive.link.bus = Fact::new("PCIe".into(), "t");
+        drive.link.ceiling_bytes_per_s = Fact::new(3_938_000_000, "t");
+        drive.health.failing = Fact::new(false, "t");
+        drive.health.used_percent = Fact::new(3.0, "t");
+        drive.health.temperature_c = Fact::new(41.0, "t");
+        let table = drive_table(&[drive, Drive { name: "sda".into(), ..Drive::default() }]);
         assert_eq!(
             table.rows[0].cells,
             ["nvme0n1", "X", "1 TiB", "PCIe, 3,940 MB/s", "OK, 41 °C", "3% used"]

@@ -4,6 +4,7 @@
 use likenew_core::io::Op;
 use likenew_core::quantity::Rate;
 use likenew_diagnosis::{FoundCause, Measured, Metric, Symptom};
+use likenew_procedure_support::estimate::distinct;
 use likenew_stats::interval::{CONFIDENCE_95, window_interval};
 
 use super::step_name::StepName;
@@ -64,11 +65,8 @@ impl Measure {
 
     /// The measures that show whether causes are gone.
     pub(super) fn metrics_showing(causes: &[&FoundCause]) -> Vec<Self> {
-        let mut measures: Vec<Self> = Vec::new();
-        for symptom in causes.iter().flat_map(|cause| &cause.explains) {
-            measures.extend(Self::for_symptom(*symptom).filter(|measure| !measures.contains(measure)));
-        }
-        measures
+        let symptoms = causes.iter().flat_map(|cause| cause.explains.iter().copied());
+        distinct(symptoms.filter_map(Self::for_symptom))
     }
 }
 

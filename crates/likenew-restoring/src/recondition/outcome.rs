@@ -12,7 +12,7 @@ use super::implementation;
 use super::passes::is_steady;
 use super::step::{Attempt, StepContext, WritePass};
 use super::step_name::StepName;
-use super::wording::{self, Restoration, StepLine};
+use super::wording::{self, Restoration};
 use crate::site::likenew;
 
 /// A step that was run, and the checks around it.
@@ -38,13 +38,9 @@ impl StepOutcome<'_> {
     pub(super) fn answer(&self) -> Answer {
         let Some(most) = self.reported() else { return wording::step_not_measured(self.attempt.name) };
         let slower = most_slowed(&self.metrics_showing);
-        let mut answer = wording::step_measured(self.attempt.name, self.effect, most, slower);
-        for sentence in self.metrics_showing.iter().filter_map(wording::goal_reached) {
-            answer = answer.with_evidence(sentence);
-        }
-        for sentence in self.actions_done() {
-            answer = answer.with_evidence(sentence);
-        }
+        let answer = wording::step_measured(self.attempt.name, self.effect, most, slower);
+        let goals = self.metrics_showing.iter().filter_map(wording::goal_reached);
+        let answer = goals.chain(self.actions_done()).fold(answer, Answer::with_evidence);
         let skips = wording::skips(self.attempt.fix_reports());
         let warnings = self.warnings.iter().map(|reason| wording::warning(reason));
         skips.into_iter().chain(warnings).chain(self.caveat.clone()).fold(answer, Answer::caveat)
@@ -58,11 +54,8 @@ impl StepOutcome<'_> {
     }
 
     fn restoration(&self, reported: &Change) -> Restoration {
-        match (self.effect, self.is_restored()) {
-            (Effect::Yes, None) => Restoration::Faster,
-            (Effect::Yes, Some(true)) if wording::is_as_new(reported) => Restoration::Restored,
-            (Effect::Yes, Some(true)) => Restoration::MostlyRestored,
-            (Effect::Yes, Some(false)) => Restoration::PartlyRestored,
+        match (self.effect, all_restored(&self.metrics_showing)) {
+            (Effect::Yes, is_restored) => restoration_by_gain(is_restored, reported),
             (Effect::No, Some(false)) => Restoration::NotRestored,
             (Effect::No, _) => Restoration::NoChange,
             (Effect::Undecided, _) => Restoration::Undecided,
@@ -91,8 +84,8 @@ impl StepOutcome<'_> {
     }
 
     /// Its row on the first screen.
-    pub(super) fn line(&self) -> StepLine {
-        let Attempt { name, past, passes, rewrite_end, .. } = self.attempt;
+    pub(super) fn row(&self) -> [String; 5] {
+        let Attempt { name, passes, rewrite_end, .. } = self.attempt;
         let result = match rewrite_end {
             Some(_) => {
                 let bytes_and_speed = |pass: &WritePass| Some((pass.bytes, pass.bytes_per_s()?));
@@ -103,26 +96,24 @@ impl StepOutcome<'_> {
             }
             None => None,
         };
-        let fix_reports = || self.attempt.fix_reports();
-        let passes_written = self.attempt.overwritten().iter().map(|pass| pass.bytes);
-        let written = fix_reports().map(|report| report.bytes_written).chain(passes_written).sum();
-        let segments = past.segments.iter().map(|segment| segment.elapsed().0);
-        let elapsed = fix_reports().map(|report| report.elapsed.0).chain(segments).sum();
-        StepLine {
-            step: *name,
-            result: result.unwrap_or_else(|| self.answer().answer),
-            cost: Some((Nanos(elapsed), written)),
-        }
-    }
-
-    /// Whether all measures that should show it reached their goals; `None` if no goal is known.
-    fn is_restored(&self) -> Option<bool> {
-        all_restored(&self.metrics_showing)
+        let result = result.unwrap_or_else(|| self.answer().answer);
+        wording::step_row(*name, result, Some((self.attempt.elapsed(), self.attempt.bytes_written())))
     }
 }
 
+/// Whether all measures reached their goals; `None` if no goal is known.
 fn all_restored(changes: &[Change]) -> Option<bool> {
     changes.iter().filter_map(Change::is_restored).reduce(|one, other| one && other)
+}
+
+/// The result of steps that made a drive faster.
+fn restoration_by_gain(is_restored: Option<bool>, reported: &Change) -> Restoration {
+    match is_restored {
+        None => Restoration::Faster,
+        Some(true) if wording::is_as_new(reported) => Restoration::Restored,
+        Some(true) => Restoration::MostlyRestored,
+        Some(false) => Restoration::PartlyRestored,
+    }
 }
 
 /// The result of all steps.
@@ -151,14 +142,13 @@ fn joined_result(taken: &[StepOutcome<'_>], loses: Loss) -> Option<(String, Answ
     });
     let joined: Vec<Change> = joined.collect();
     let most = largest(&joined)?;
-    let restoration = match (most.is_certain(), all_restored(&joined)) {
+    let restoration = if !most.is_certain() {
         // A change within the error is no success, however many steps there were.
-        (false, _) => Restoration::Undecided,
-        _ if has(Effect::Unattributed) && !has(Effect::Yes) => Restoration::Unattributed,
-        (true, None) => Restoration::Faster,
-        (true, Some(true)) if wording::is_as_new(most) => Restoration::Restored,
-        (true, Some(true)) => Restoration::MostlyRestored,
-        (true, Some(false)) => Restoration::PartlyRestored,
+        Restoration::Undecided
+    } else if has(Effect::Unattributed) && !has(Effect::Yes) {
+        Restoration::Unattributed
+    } else {
+        restoration_by_gain(all_restored(&joined), most)
     };
     Some(wording::result(restoration, most, None, loses))
 }
@@ -186,25 +176,19 @@ fn most_slowed(changes: &[Change]) -> Option<&Change> {
 
 /// Sentences about what the fixes of a step did.
 fn results(step: StepName, fix_reports: &[&FixReport]) -> Vec<String> {
-    let mut sentences = Vec::new();
-    let sum = |field: fn(&FixReport) -> u64| fix_reports.iter().map(|report| field(report)).sum::<u64>();
-    let (bytes, written, elapsed) = (
-        sum(|report| report.bytes),
-        sum(|report| report.bytes_written),
-        Nanos(sum(|report| report.elapsed.0)),
-    );
-    let paused = Nanos(sum(|report| report.paused.0));
-    if written > 0 {
-        sentences.push(wording::rewritten(written, elapsed, paused));
-    } else if matches!(step, StepName::Refresh | StepName::Rewrite) && !fix_reports.is_empty() {
-        sentences.push(wording::nothing_rewritten(elapsed));
-    } else if step == StepName::Format && !fix_reports.is_empty() {
-        sentences.push(wording::formatted(elapsed));
-    } else if !fix_reports.is_empty() {
-        sentences.push(wording::trimmed(bytes, elapsed));
+    if fix_reports.is_empty() {
+        return Vec::new();
     }
-    if let Some(top) = fix_reports.iter().find_map(|report| report.discard_counters.first()) {
-        let counters = fix_reports.iter().filter_map(|report| report.discard_counters.first());
+    let sum = |field: fn(&FixReport) -> u64| fix_reports.iter().map(|report| field(report)).sum::<u64>();
+    let (written, elapsed) = (sum(|report| report.bytes_written), Nanos(sum(|report| report.elapsed.0)));
+    let mut sentences = vec![match step {
+        _ if written > 0 => wording::rewritten(written, elapsed, Nanos(sum(|report| report.paused.0))),
+        StepName::Refresh | StepName::Rewrite => wording::nothing_rewritten(elapsed),
+        StepName::Format => wording::formatted(elapsed),
+        _ => wording::trimmed(sum(|report| report.bytes), elapsed),
+    }];
+    let mut counters = fix_reports.iter().filter_map(|report| report.discard_counters.first()).peekable();
+    if let Some(top) = counters.peek().copied() {
         sentences.push(wording::counted(counters.map(|counters| counters.bytes).sum(), &top.device));
     }
     sentences.extend(fix_reports.iter().filter_map(|report| report.read_back).map(wording::read_back));
@@ -212,30 +196,26 @@ fn results(step: StepName, fix_reports: &[&FixReport]) -> Vec<String> {
 }
 
 /// The work of each step: bytes that it covers, and bytes that it wrote.
-pub(super) fn step_rows(taken: &[StepOutcome<'_>]) -> Vec<Row> {
+pub(super) fn step_rows(taken: &[StepOutcome<'_>]) -> impl Iterator<Item = Row> {
     let to_row = |taken: &StepOutcome<'_>| {
         let attempt = taken.attempt;
         let fix_reports = || attempt.fix_reports();
-        let passed: Vec<u64> = attempt.overwritten().iter().map(|pass| pass.bytes).collect();
-        let segments = attempt.past.segments.iter().map(|segment| segment.elapsed().0);
+        let longest_pass = attempt.overwritten().iter().map(|pass| pass.bytes).max().unwrap_or(0);
         row! {
             step: attempt.name.text(),
             effect: taken.effect.text(),
-            bytes: fix_reports().map(|report| report.bytes).sum::<u64>() + passed.iter().max().unwrap_or(&0),
+            bytes: fix_reports().map(|report| report.bytes).sum::<u64>() + longest_pass,
             skipped_bytes: fix_reports().flat_map(|report| &report.skips).map(|left| left.bytes).sum::<u64>(),
-            bytes_written: fix_reports().map(|report| report.bytes_written).sum::<u64>()
-                + passed.iter().sum::<u64>(),
-            elapsed_ns: fix_reports().map(|report| report.elapsed.0).chain(segments).sum::<u64>(),
+            bytes_written: attempt.bytes_written(),
+            elapsed_ns: attempt.elapsed().0,
         }
     };
-    taken.iter().map(to_row).collect()
+    taken.iter().map(to_row)
 }
 
 /// Before and after, step by step.
-pub(super) fn change_rows(taken: &[StepOutcome<'_>]) -> Vec<Row> {
-    let rows =
-        taken.iter().flat_map(|step| step.changes.iter().map(|change| change_row(step.attempt.name, change)));
-    rows.collect()
+pub(super) fn change_rows(taken: &[StepOutcome<'_>]) -> impl Iterator<Item = Row> {
+    taken.iter().flat_map(|step| step.changes.iter().map(|change| change_row(step.attempt.name, change)))
 }
 
 fn change_row(name: StepName, change: &Change) -> Row {
@@ -282,12 +262,12 @@ pub(super) fn pass_rows(attempt: &Attempt<'_>) -> impl Iterator<Item = Row> {
 pub(super) fn step_plan_rows(
     context: &StepContext<'_>,
     attempts: &[Attempt<'_>],
-    is_helpful: &dyn Fn(StepName) -> bool,
+    is_helpful: impl Fn(StepName) -> bool,
 ) -> Vec<Row> {
     let to_row = |name: StepName| {
         let reason = match attempts.iter().find(|attempt| attempt.name == name) {
             Some(attempt) => attempt.idle_reason(),
-            None => Some(not_run_reason(context, name, is_helpful)),
+            None => Some(not_run_reason(context, name, is_helpful(name))),
         };
         row! {
             step: name.text(),
@@ -301,11 +281,7 @@ pub(super) fn step_plan_rows(
 }
 
 /// Why a step was not run.
-pub(super) fn not_run_reason(
-    context: &StepContext<'_>,
-    name: StepName,
-    is_helpful: &dyn Fn(StepName) -> bool,
-) -> String {
+pub(super) fn not_run_reason(context: &StepContext<'_>, name: StepName, is_helpful: bool) -> String {
     let doubt = || implementation(name).caveat(context);
     let command = || likenew("recondition", context.evidence, &format!("--step {}", name.text()));
     if let Some(obstacle) = context.obstacle(name) {
@@ -314,7 +290,7 @@ pub(super) fn not_run_reason(
     if context.options.dry_run {
         return doubt().map_or_else(|| wording::POSSIBLE.into(), |doubt| wording::possible_if(&doubt));
     }
-    if !is_helpful(name) {
+    if !is_helpful {
         return wording::NOT_CALLED_FOR.into();
     }
     if name == StepName::OverwriteAll && context.worn_out().is_some() {
@@ -337,8 +313,8 @@ mod tests {
     use likenew_core::procedure::{Evidence, Place};
     use likenew_diagnosis::{Measured, Metric};
 
+    use super::super::ReconditionOptions;
     use super::super::comparison::Goal;
-    use super::super::recondition_options::ReconditionOptions;
     use super::super::step::{SlowWrites, StepContext, Trial};
     use super::*;
 

@@ -13,7 +13,7 @@ use likenew_core::units::Nanos;
 use likenew_core::workload::Workload;
 use likenew_diagnosis::{Metric, Site};
 
-use super::recondition_options::ReconditionOptions;
+use super::ReconditionOptions;
 use super::step_name::StepName;
 use super::wording::{self, RewriteEnd};
 use crate::site::{free_space, site, used_space};
@@ -118,6 +118,18 @@ impl<'a> Attempt<'a> {
     /// Its passes, unless it rewrites.
     pub(super) fn overwritten(&self) -> &[WritePass] {
         if self.rewrite_end.is_none() { &self.passes } else { &[] }
+    }
+
+    /// Bytes that it wrote.
+    pub(super) fn bytes_written(&self) -> u64 {
+        let passes = self.overwritten().iter().map(|pass| pass.bytes);
+        self.fix_reports().map(|report| report.bytes_written).chain(passes).sum()
+    }
+
+    /// How long its fixes and workloads took.
+    pub(super) fn elapsed(&self) -> Nanos {
+        let segments = self.past.segments.iter().map(|segment| segment.elapsed().0);
+        Nanos(self.fix_reports().map(|report| report.elapsed.0).chain(segments).sum())
     }
 
     /// Whether it changed the drive: wrote to it, or sent TRIM. A step that was refused or found nothing to

@@ -3,10 +3,14 @@
 use likenew_core::findings::Loss;
 use likenew_core::fix::ActionKind;
 use serde::{Deserialize, Serialize};
+use strum::{EnumCount, IntoStaticStr, VariantArray};
 
 /// The steps, the gentlest first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, EnumCount, IntoStaticStr, VariantArray,
+)]
 #[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum StepName {
     /// TRIM for all free space.
     Trim,
@@ -28,29 +32,11 @@ pub enum StepName {
 
 impl StepName {
     /// All of them, in the order in which they are tried.
-    pub const ALL: [Self; 8] = [
-        Self::Trim,
-        Self::DiscardUnused,
-        Self::Refresh,
-        Self::Overwrite,
-        Self::Rewrite,
-        Self::Discard,
-        Self::OverwriteAll,
-        Self::Format,
-    ];
+    pub const ALL: [Self; Self::COUNT] = *Self::VARIANTS.first_chunk().expect("there are that many");
 
     /// The name on the command line.
     pub fn text(self) -> &'static str {
-        match self {
-            Self::Trim => "trim",
-            Self::DiscardUnused => "discard-unused",
-            Self::Refresh => "refresh",
-            Self::Overwrite => "overwrite",
-            Self::Rewrite => "rewrite",
-            Self::Discard => "discard",
-            Self::OverwriteAll => "overwrite-all",
-            Self::Format => "format",
-        }
+        self.into()
     }
 
     /// What it loses, as programs read it.

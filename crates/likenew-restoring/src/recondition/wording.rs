@@ -1,13 +1,15 @@
 //! Every sentence of a recondition.
 
-use likenew_core::findings::{Action, Answer, Loss, OverviewTable};
+use likenew_core::findings::{Action, Answer, Loss, OverviewTable, Standing};
 use likenew_core::fix::{ActionKind, FixReport, ManualStep, ReadBackCounts, SkippedRange};
 use likenew_core::quantity::{Factor, Rate, Share, Size, count, range, with_range};
 use likenew_core::units::{Nanos, Number};
-use likenew_procedure_support::wording::{capitalize, list, lowercase_first};
+use likenew_diagnosis::FoundCause;
+use likenew_procedure_support::wording::{capitalize, list, lowercase_first, number_of};
 
 use super::comparison::{Change, Effect, Measure};
 use super::step_name::StepName;
+use crate::site::overview_table;
 
 // What it is for, and what it writes
 
@@ -44,48 +46,33 @@ pub(super) fn result(
     why: Option<&str>,
     loses: Loss,
 ) -> (String, Answer) {
-    let lost = match why {
-        Some(why) => format!("{why} {}", lost(loses)),
-        None => lost(loses).to_owned(),
+    let (heading, standing) = match result {
+        Restoration::Restored => ("Restored", Standing::Good),
+        Restoration::MostlyRestored => ("Mostly restored", Standing::Good),
+        Restoration::Faster => ("Faster", Standing::Good),
+        Restoration::PartlyRestored => ("Partly restored", Standing::Info),
+        Restoration::NotRestored => ("Not restored", Standing::Info),
+        Restoration::NoChange => ("No change", Standing::Info),
+        Restoration::Unattributed => (NOT_CLEARLY_BY_THIS, Standing::Unknown),
+        Restoration::Undecided => (TOO_UNCERTAIN, Standing::Unknown),
     };
-    let change_text = short_change(change);
-    let answer = full_change(change);
-    let ratio = change.ratio();
-    let (summary, answer) = match result {
-        Restoration::Restored => {
-            (format!("Restored: {change_text}. {lost}"), Answer::good(RESULT, "Restored", answer))
-        }
-        Restoration::MostlyRestored => (
-            format!("Mostly restored: {change_text}. {lost}"),
-            Answer::good(RESULT, "Mostly restored", answer),
-        ),
-        Restoration::Faster => {
-            (format!("Faster: {change_text}. {lost}"), Answer::good(RESULT, "Faster", answer))
-        }
-        Restoration::PartlyRestored => (
-            format!("Partly restored: {change_text}. {lost}"),
-            Answer::info(RESULT, "Partly restored", answer),
-        ),
-        Restoration::NotRestored => {
-            (format!("Not restored: {change_text}. {lost}"), Answer::info(RESULT, "Not restored", answer))
-        }
-        Restoration::NoChange => {
-            (format!("No change: {change_text}. {lost}"), Answer::info(RESULT, "No change", answer))
-        }
-        Restoration::Unattributed => (
-            format!("{}: {change_text}. {lost}", capitalize(NOT_CLEARLY_BY_THIS)),
-            Answer::unknown(RESULT, "Effect", format!("{answer}; {NOT_CLEARLY_BY_THIS}")),
-        ),
-        Restoration::Undecided => {
-            let text = format!("{answer}; too uncertain to call");
-            (format!("Too uncertain to call: {change_text}. {lost}"), Answer::unknown(RESULT, "Effect", text))
-        }
+    let answer = match standing {
+        Standing::Unknown => Answer::unknown(RESULT, "Effect", format!("{}; {heading}", full_change(change))),
+        _ => Answer::new(RESULT, heading, full_change(change), standing),
     };
-    (summary, answer.estimate(ratio.value, ratio.low, ratio.high, "×"))
+    let why = why.map_or_else(String::new, |why| format!("{why} "));
+    let summary = format!("{}: {}. {why}{}", capitalize(heading), short_change(change), lost(loses));
+    (summary, with_ratio(answer, change))
 }
 
 /// Reads are faster as well, or the check before met other programs.
 const NOT_CLEARLY_BY_THIS: &str = "faster now, but not clearly because of this";
+const TOO_UNCERTAIN: &str = "too uncertain to call";
+
+fn with_ratio(answer: Answer, change: &Change) -> Answer {
+    let ratio = change.ratio();
+    answer.estimate(ratio.value, ratio.low, ratio.high, "×")
+}
 
 /// Share of a goal, as a ratio, from which a drive counts as restored and not only mostly restored. The same
 /// as for "as fast as new" in a check.
@@ -158,17 +145,6 @@ fn lost(loses: Loss) -> &'static str {
     }
 }
 
-pub(super) fn not_measured_again() -> (String, Answer) {
-    (
-        "The step was run, but nothing was measured after it yet.".into(),
-        Answer::unknown(RESULT, "Effect", "not measured after the step yet"),
-    )
-}
-
-pub(super) fn not_begun() -> (String, Answer) {
-    ("Nothing was measured or done yet.".into(), Answer::unknown(RESULT, "Effect", "not measured yet"))
-}
-
 /// A named step is not possible. That is a problem if the check found one, which the step then does not
 /// solve. `written` is what the check wrote.
 pub(super) fn step_not_possible(
@@ -198,58 +174,59 @@ pub(super) fn stopped_before(step: StepName) -> (String, Answer) {
     )
 }
 
-/// Only steps that erase can help; `why_not_rewritten` says why rewriting in place cannot.
-pub(super) fn only_lossy(actions: Vec<Action>, why_not_rewritten: Option<String>) -> (String, Answer) {
-    let (summary, answer) = match why_not_rewritten {
-        Some(reason) => (
-            format!("Not restored: only steps that erase the drive can help. It is not rewritten: {reason}."),
-            format!("not restored; only steps that erase the drive can help, as {reason}"),
-        ),
-        None => (
-            "Not restored: only steps that erase the drive can help.".into(),
-            "not restored; only steps that erase the drive can help".into(),
-        ),
-    };
-    (summary, Answer { actions, ..Answer::problem(RESULT, "Result", answer) })
-}
-
-/// Every step that helps writes the whole drive, which has used up its endurance.
-pub(super) fn worn_out(used: f64, actions: Vec<Action>) -> (String, Answer) {
-    let used = Share(used);
-    (
-        format!("Not rewritten: the drive has used up its rated endurance ({used}). Replace it."),
-        Answer {
-            actions,
-            ..Answer::problem(
-                RESULT,
-                "Result",
-                format!("not rewritten; the drive has used up its rated endurance ({used})"),
-            )
-        },
-    )
-}
-
 pub(super) fn replace_drive() -> Action {
     Action::new("copy_and_replace", "Back up now, then replace the drive")
 }
 
-/// No step can help, only the user. `cause` is a clause.
-pub(super) fn only_by_hand(cause: &str, actions: Vec<Action>) -> (String, Answer) {
-    let answer = format!("not restored; no step changes this: {cause}");
-    (
-        format!("No step can restore it: {cause}."),
-        Answer { actions, ..Answer::problem(RESULT, "Result", answer) },
-    )
-}
-
-/// The named step found nothing to do, and others can help. `cause` is a clause.
-pub(super) fn other_step(named: StepName, cause: &str, actions: Vec<Action>) -> (String, Answer) {
-    let named = named.text();
-    let answer = format!("not restored by {named}; another step can help against this: {cause}");
-    (
-        format!("Not restored by {named}; another step can help: {cause}."),
-        Answer { actions, ..Answer::problem(RESULT, "Result", answer) },
-    )
+headlines! {
+    (RESULT, "Effect") => {
+        pub(super) fn not_begun() = unknown("Nothing was measured or done yet.", "not measured yet");
+        pub(super) fn not_measured_again() = unknown(
+            "The step was run, but nothing was measured after it yet.", "not measured after the step yet");
+    }
+    (RESULT, "Result") => {
+        pub(super) fn only_lossy() = problem(
+            "Not restored: only steps that erase the drive can help.",
+            "not restored; only steps that erase the drive can help");
+        /// `reason` says why data cannot be rewritten in place.
+        pub(super) fn only_lossy_because(reason: &str) = problem(
+            "Not restored: only steps that erase the drive can help. It is not rewritten: {reason}.",
+            "not restored; only steps that erase the drive can help, as {reason}");
+        /// Every step that helps writes the whole drive, which has used up its endurance.
+        pub(super) fn worn_out(used: Share) = problem(
+            "Not rewritten: the drive has used up its rated endurance ({used}). Replace it.",
+            "not rewritten; the drive has used up its rated endurance ({used})");
+        /// No step can help, only the user. `cause` is a clause, as in the others.
+        pub(super) fn only_by_hand(cause: &str) = problem(
+            "No step can restore it: {cause}.", "not restored; no step changes this: {cause}");
+        /// The named step found nothing to do, and others can help.
+        pub(super) fn other_step(named: &str, cause: &str) = problem(
+            "Not restored by {named}; another step can help: {cause}.",
+            "not restored by {named}; another step can help against this: {cause}");
+        pub(super) fn no_remedy(cause: &str) = problem(
+            "No step helps against this cause: {cause}.", "not restored; no step helps against this: {cause}");
+        /// I/Os fail; they have an answer of their own.
+        pub(super) fn drive_fails() = unknown(
+            "Nothing was done: each step would load a failing drive further.",
+            "nothing was done; the drive failed I/Os");
+        pub(super) fn as_new() = good(
+            "Nothing to restore: the drive is as fast as it should be.",
+            "nothing to restore; the drive is as fast as it should be");
+        /// No goal is known, and addresses are not faster when written again. `rate` is that of sustained writes.
+        pub(super) fn no_gain(rate: Rate) = info(
+            "Nothing to restore was found: places written again are as fast as at first ({rate}). No reference \
+             says how fast it should be.",
+            "nothing to restore was found; places written again are as fast as at first ({rate})");
+        /// Like `no_gain`, if something else is odd.
+        pub(super) fn cause_unknown_without_gain(rate: Rate) = unknown(
+            "Nothing was done: places written again are as fast as at first ({rate}), and the cause of what is \
+             odd is unknown.",
+            "nothing was done; places written again are as fast as at first ({rate})");
+        pub(super) fn looks_sound() = info(
+            "Nothing looks slow, so nothing was done.", "nothing was done, as nothing looks slow");
+        pub(super) fn cause_unknown() = unknown(
+            "Nothing was done: the cause is unknown.", "nothing was done; the cause is unknown");
+    }
 }
 
 /// `blocked` has each step that would help, as an imperative, and what prevents it for now.
@@ -261,67 +238,6 @@ pub(super) fn not_now(blocked: &[(&str, &str)]) -> (String, Answer) {
     });
     let (why, reason) = blocked[0];
     (format!("Nothing was done: {} would help, but not now ({reason}).", lowercase_first(why)), answer)
-}
-
-/// `cause` is a clause, if the cause is known.
-pub(super) fn no_remedy(cause: Option<&str>) -> (String, Answer) {
-    match cause {
-        Some(cause) => (
-            format!("No step helps against this cause: {cause}."),
-            Answer::problem(RESULT, "Result", format!("not restored; no step helps against this: {cause}")),
-        ),
-        None => (
-            "No step helps against this cause.".into(),
-            Answer::problem(RESULT, "Result", "not restored; no step helps against this cause"),
-        ),
-    }
-}
-
-/// I/Os fail; they have an answer of their own.
-pub(super) fn drive_fails() -> (String, Answer) {
-    (
-        "Nothing was done: each step would load a failing drive further.".into(),
-        Answer::unknown(RESULT, "Result", "nothing was done; the drive failed I/Os"),
-    )
-}
-
-pub(super) fn as_new() -> (String, Answer) {
-    (
-        "Nothing to restore: the drive is as fast as it should be.".into(),
-        Answer::good(RESULT, "Result", "nothing to restore; the drive is as fast as it should be"),
-    )
-}
-
-/// No goal is known, and addresses are not faster when written again. `bytes_per_s` is the speed of sustained writes.
-pub(super) fn no_gain(bytes_per_s: f64) -> (String, Answer) {
-    let text = format!("places written again are as fast as at first ({})", Rate(bytes_per_s));
-    (
-        format!("Nothing to restore was found: {text}. No reference says how fast it should be."),
-        Answer::info(RESULT, "Result", format!("nothing to restore was found; {text}")),
-    )
-}
-
-/// Like `no_gain`, if something else is odd.
-pub(super) fn cause_unknown_without_gain(bytes_per_s: f64) -> (String, Answer) {
-    let text = format!("places written again are as fast as at first ({})", Rate(bytes_per_s));
-    (
-        format!("Nothing was done: {text}, and the cause of what is odd is unknown."),
-        Answer::unknown(RESULT, "Result", format!("nothing was done; {text}")),
-    )
-}
-
-pub(super) fn looks_sound() -> (String, Answer) {
-    (
-        "Nothing looks slow, so nothing was done.".into(),
-        Answer::info(RESULT, "Result", "nothing was done, as nothing looks slow"),
-    )
-}
-
-pub(super) fn cause_unknown() -> (String, Answer) {
-    (
-        "Nothing was done: the cause is unknown.".into(),
-        Answer::unknown(RESULT, "Result", "nothing was done; the cause is unknown"),
-    )
 }
 
 // Dry run
@@ -411,27 +327,20 @@ pub(super) fn step_measured(
     change: &Change,
     slower: Option<&Change>,
 ) -> Answer {
-    let (id, question, change_text) = (step_id(step), noun(step), full_change(change));
+    let measured = full_change(change);
     let restored = change.is_restored() == Some(true);
-    let answer = match (effect, slower) {
-        (Effect::Yes, _) if restored && is_as_new(change) => {
-            Answer::good(id, question, format!("restored {change_text}"))
-        }
-        (Effect::Yes, _) if restored => Answer::good(id, question, format!("mostly restored {change_text}")),
-        (Effect::Yes, _) => Answer::good(id, question, format!("helped: {change_text}")),
-        (Effect::No, _) => Answer::info(id, question, format!("did not help: {change_text}")),
+    let (standing, text) = match (effect, slower) {
+        (Effect::Yes, _) if restored && is_as_new(change) => (Standing::Good, format!("restored {measured}")),
+        (Effect::Yes, _) if restored => (Standing::Good, format!("mostly restored {measured}")),
+        (Effect::Yes, _) => (Standing::Good, format!("helped: {measured}")),
+        (Effect::No, _) => (Standing::Info, format!("did not help: {measured}")),
         (Effect::Undecided, Some(slower)) => {
-            Answer::unknown(id, question, format!("no clear effect: {change_text}; {}", full_change(slower)))
+            (Standing::Unknown, format!("no clear effect: {measured}; {}", full_change(slower)))
         }
-        (Effect::Unattributed, _) => {
-            Answer::unknown(id, question, format!("{change_text}; {NOT_CLEARLY_BY_THIS}"))
-        }
-        (Effect::Undecided, None) => {
-            Answer::unknown(id, question, format!("{change_text}; too uncertain to call"))
-        }
+        (Effect::Unattributed, _) => (Standing::Unknown, format!("{measured}; {NOT_CLEARLY_BY_THIS}")),
+        (Effect::Undecided, None) => (Standing::Unknown, format!("{measured}; {TOO_UNCERTAIN}")),
     };
-    let ratio = change.ratio();
-    answer.estimate(ratio.value, ratio.low, ratio.high, "×")
+    with_ratio(Answer::new(step_id(step), noun(step), text, standing), change)
 }
 
 pub(super) fn step_not_measured(step: StepName) -> Answer {
@@ -508,19 +417,8 @@ pub(super) fn instruction(step: StepName) -> &'static str {
 }
 
 /// What a step loses, on a screen.
-pub(super) fn destroys(step: StepName) -> &'static str {
-    match step {
-        StepName::DiscardUnused => "unpartitioned space",
-        _ => loss_text(step.loses()),
-    }
-}
-
-fn loss_text(loses: Loss) -> &'static str {
-    match loses {
-        Loss::Nothing => "nothing",
-        Loss::DeletedFiles => "deleted files",
-        Loss::Everything => "everything",
-    }
+pub(super) fn destroys(step: StepName) -> String {
+    step.data_lost().replace('_', " ")
 }
 
 /// `Sustained writes: 17% → 99.6% of new.`; `None` for a change that does not show.
@@ -533,10 +431,14 @@ pub(super) fn goal_reached(change: &Change) -> Option<String> {
 }
 
 pub(super) fn passes_written(speeds: &[f64], is_steady: bool) -> String {
-    let list: Vec<String> = speeds.iter().map(|speed| Rate(*speed).to_string()).collect();
     let end =
         if is_steady { "another one would change less than 1%" } else { "no more were allowed (--passes)" };
-    format!("{} at {}; {end}.", capitalize(&passes(speeds.len())), list.join(", "))
+    passes_until(speeds, end)
+}
+
+fn passes_until(speeds: &[f64], end: &str) -> String {
+    let rates: Vec<String> = speeds.iter().map(|speed| Rate(*speed).to_string()).collect();
+    format!("{} at {}; {end}.", passes(speeds.len()), rates.join(", "))
 }
 
 /// Why no more was rewritten.
@@ -554,17 +456,13 @@ pub(super) enum RewriteEnd {
 
 /// The passes of a rewriting, and why there were no more.
 pub(super) fn passes_rewritten(speeds: &[f64], end: RewriteEnd) -> Option<String> {
-    if speeds.is_empty() {
-        return None;
-    }
-    let list: Vec<String> = speeds.iter().map(|speed| Rate(*speed).to_string()).collect();
     let end = match end {
         RewriteEnd::Unfinished => "not finished yet",
         RewriteEnd::Complete => "what was fast already was left as it was",
         RewriteEnd::NoGain => "stopped, because writing became no faster",
         RewriteEnd::Failed => "ended early",
     };
-    Some(format!("{} at {}; {end}.", capitalize(&passes(speeds.len())), list.join(", ")))
+    (!speeds.is_empty()).then(|| passes_until(speeds, end))
 }
 
 fn passes(count_of: usize) -> String {
@@ -574,12 +472,10 @@ fn passes(count_of: usize) -> String {
 pub(super) fn rewritten(written: u64, elapsed: Nanos, paused: Nanos) -> String {
     match paused {
         Nanos::ZERO => format!("{} was rewritten in {elapsed}.", Size(written)),
-        paused => {
-            format!(
-                "{} was rewritten in {elapsed}, {paused} of which it paused for other programs.",
-                Size(written)
-            )
-        }
+        paused => format!(
+            "{} was rewritten in {elapsed}, {paused} of which it paused for other programs.",
+            Size(written)
+        ),
     }
 }
 
@@ -635,7 +531,7 @@ pub(super) fn rewritten_in_passes(passes: &[(u64, f64)]) -> Option<String> {
             "{} rewritten once, {} twice: {} → {}",
             Size(*once),
             Size(*again),
-            Rate(*first).to_string().trim_end_matches(" MB/s"),
+            number_of(Rate(*first)),
             Rate(*last)
         )),
     }
@@ -661,9 +557,10 @@ fn one_colon(text: &str) -> String {
     }
 }
 
-/// Something else that is wrong with the drive, as the check after the steps found it; `statement` is a clause.
-pub(super) fn danger(cause: &str, statement: &str) -> Answer {
-    Answer::info(format!("{}{cause}", Answer::CAUSE_PREFIX), "Other problem", statement)
+/// Something else that is wrong with the drive, as the check after the steps found it.
+pub(super) fn danger(found_cause: &FoundCause) -> Answer {
+    let id = format!("{}{}", Answer::CAUSE_PREFIX, found_cause.cause.name);
+    Answer::info(id, "Other problem", &found_cause.statement)
 }
 
 // Why a step was not run
@@ -700,55 +597,41 @@ pub(super) fn owner_must_agree(bytes: Option<u64>) -> String {
 
 // Overview
 
-/// A row of the first screen.
-pub(super) struct StepLine {
-    pub(super) step: StepName,
-    pub(super) result: String,
-    /// Time and bytes written, for a step that was run.
-    pub(super) cost: Option<(Nanos, u64)>,
+/// A row of the first screen; `cost` is time and bytes written, for a step that was run.
+pub(super) fn step_row(step: StepName, result: String, cost: Option<(Nanos, u64)>) -> [String; 5] {
+    let cells = |(time, written): (Nanos, u64)| [time.to_string(), Size(written).to_string(), destroys(step)];
+    let [time, written, lost] = cost.map(cells).unwrap_or_default();
+    [step.text().to_owned(), result, time, written, lost]
 }
 
-pub(super) fn step_table(lines: Vec<StepLine>) -> OverviewTable {
-    let mut table = OverviewTable::new(["step", "result", "time", "written", "data lost"]);
-    for line in lines {
-        let (time, written) = match line.cost {
-            Some((time, written)) => (time.to_string(), Size(written).to_string()),
-            None => (String::new(), String::new()),
-        };
-        let lost = if line.cost.is_some() { destroys(line.step) } else { "" };
-        table.push([line.step.text().to_owned(), line.result, time, written, lost.to_owned()]);
-    }
-    table
+pub(super) fn step_table(rows: Vec<[String; 5]>) -> OverviewTable {
+    overview_table(["step", "result", "time", "written", "data lost"], rows)
 }
 
-/// A step of a dry run.
-pub(super) struct PlanLine {
-    pub(super) step: StepName,
-    /// Whether it is possible, or why not.
-    pub(super) reason: String,
-    /// Fewest bytes that it writes; `bytes` are the most. Both are for a step that is possible.
-    pub(super) least: Option<u64>,
-    pub(super) bytes: Option<u64>,
+/// A step of a dry run. `reason` says whether it is possible, or why not; `least` and `bytes` are the fewest and the most
+/// bytes of a step that is possible.
+pub(super) fn plan_row(
+    step: StepName,
+    reason: String,
+    least: Option<u64>,
+    bytes: Option<u64>,
+) -> [String; 4] {
+    let written = match (least, bytes) {
+        (Some(least), Some(bytes)) => range(Size(least), Size(bytes)),
+        (None, Some(0)) => Size(0).to_string(),
+        (None, Some(bytes)) => format!("up to {}", Size(bytes)),
+        (_, None) => String::new(),
+    };
+    let possible = match (reason == POSSIBLE, bytes) {
+        (true, _) => "yes".to_owned(),
+        (false, Some(_)) => reason,
+        (false, None) => format!("no: {reason}"),
+    };
+    [step.text().to_owned(), possible, written, destroys(step)]
 }
 
-/// The steps of a dry run.
-pub(super) fn plan_table(lines: Vec<PlanLine>) -> OverviewTable {
-    let mut table = OverviewTable::new(["step", "possible", "written", "data lost"]);
-    for PlanLine { step, reason, least, bytes } in lines {
-        let written = match (least, bytes) {
-            (Some(least), Some(bytes)) => range(Size(least), Size(bytes)),
-            (None, Some(0)) => Size(0).to_string(),
-            (None, Some(bytes)) => format!("up to {}", Size(bytes)),
-            (_, None) => String::new(),
-        };
-        let possible = match (reason == POSSIBLE, bytes) {
-            (true, _) => "yes".to_owned(),
-            (false, Some(_)) => reason,
-            (false, None) => format!("no: {reason}"),
-        };
-        table.push([step.text().to_owned(), possible, written, destroys(step).to_owned()]);
-    }
-    table
+pub(super) fn plan_table(rows: impl IntoIterator<Item = [String; 4]>) -> OverviewTable {
+    overview_table(["step", "possible", "written", "data lost"], rows)
 }
 
 pub(super) const PASSES_TITLE: &str = "Speed along each pass";

@@ -12,144 +12,137 @@ use likenew_procedure_support::series::{axis, speed};
 use likenew_stats::summary::mean;
 
 use super::TrimOptions;
-use super::trim_evidence::{Outcome, Timing, TrimEvidence, TrimStep};
-use super::wording::{self, Comparison, Doubt};
+use super::trim_evidence::{Outcome, TrimEvidence, TrimStep};
+use super::wording::{self, Comparison};
 use crate::site::{add_series, likenew};
 
-/// The headline, and every answer, most important first.
-pub(super) fn conclude(
-    options: &TrimOptions,
-    evidence: &Evidence,
-    trim_evidence: &TrimEvidence<'_>,
-    steps: &[TrimStep],
-    worth: &Worth<'_>,
-) -> (String, Vec<Answer>) {
-    let (mut summary, reach) = reach(evidence, trim_evidence, steps, worth);
-    let reach = advise(reach, options, evidence, trim_evidence);
-    let mut answers = vec![reach];
-    let lost = trim_evidence.lost_bytes();
-    if lost > 0 {
-        let (lost_summary, answer) = wording::damaged_neighbors(lost);
-        // Lost data is worse than a TRIM that does not arrive.
-        summary = lost_summary;
-        answers.insert(0, answer);
-    }
-    answers.extend(effect(worth, options, evidence));
-    (summary, answers)
+/// What the answers are made from.
+pub(super) struct Case<'a> {
+    pub(super) options: &'a TrimOptions,
+    pub(super) evidence: &'a Evidence,
+    pub(super) trim_evidence: &'a TrimEvidence<'a>,
+    pub(super) steps: &'a [TrimStep],
+    pub(super) worth: &'a Worth<'a>,
 }
 
-fn reach(
-    evidence: &Evidence,
-    trim_evidence: &TrimEvidence<'_>,
-    steps: &[TrimStep],
-    worth: &Worth<'_>,
-) -> (String, Answer) {
-    let decisive: Vec<TrimStep> = steps.iter().filter(|step| step.decisive).cloned().collect();
-    let relevant = if decisive.is_empty() { steps } else { &decisive };
-    let failed = |answer: (String, Answer)| {
-        let (summary, answer) = if trim_evidence.rotates() { wording::not_needed() } else { answer };
-        (summary, wording::with_steps(answer, relevant))
-    };
-    if let Some(layer) = trim_evidence.blocked_by() {
-        let is_drive = trim_evidence.layers().last() == Some(layer);
-        let drive = trim_evidence.layers().last().map(|layer| &*layer.name);
-        return failed(if is_drive {
-            wording::drive_takes_none(layer)
-        } else {
-            wording::stops_at(layer, drive)
-        });
-    }
-    if trim_evidence.has_no_trim() {
-        return failed(wording::unsupported());
-    }
-    if trim_evidence.violates_claim() {
-        return failed(wording::promise_broken());
-    }
-    if let Some(proof) = decisive.first() {
-        let ratio = worth.ratio.filter(|_| worth.gain() == Verdict::Above);
-        return (wording::reaches_summary(ratio.map(|ratio| ratio.value)), wording::reaches(proof));
-    }
-    let is_without_effect =
-        worth.gain() == Verdict::Below && worth.frees_enough() && trim_evidence.is_silent();
-    if let Some(comparison) = worth.comparison().filter(|_| is_without_effect) {
-        return failed(wording::no_effect(&comparison));
-    }
-    let (summary, answer) = wording::undecided(doubt(evidence, trim_evidence));
-    (summary, wording::with_steps(answer, steps))
-}
-
-fn doubt<'e>(evidence: &Evidence, trim_evidence: &TrimEvidence<'e>) -> Doubt<'e> {
-    if trim_evidence.path.is_none() {
-        return Doubt::NotBegun;
-    }
-    if let Some(reason) = trim_evidence.refusal {
-        return Doubt::NotSent(reason);
-    }
-    match (trim_evidence.read_back, trim_evidence.outcome()) {
-        (None, _) if !evidence.geometry.writable => Doubt::OnlyInspected,
-        (None, _) => Doubt::NotBegun,
-        (Some(Err(reason)), _) => Doubt::NotRead(reason),
-        (_, Some(Outcome::OldData)) => Doubt::OldData,
-        (_, Some(Outcome::Other)) => Doubt::OtherData,
-        _ => Doubt::NoProof,
-    }
-}
-
-/// Adds the limits of the answer, and actions.
-fn advise(
-    mut answer: Answer,
-    options: &TrimOptions,
-    evidence: &Evidence,
-    trim_evidence: &TrimEvidence<'_>,
-) -> Answer {
-    if answer.standing == Standing::Problem {
-        let command = likenew("check", evidence, "");
-        return answer.action(wording::without_trim(command));
-    }
-    if answer.standing == Standing::Info {
-        return answer;
-    }
-    if trim_evidence.path.and_then(|path| path.ok()?.immediate) == Some(false) {
-        answer = answer.caveat(wording::SENT_BY_FSTRIM_ONLY).action(wording::check_timer());
-    }
-    if matches!(trim_evidence.outcome(), Some(Outcome::Zeros | Outcome::Ones)) {
-        answer = answer.caveat(wording::SEEN_AT_THE_TOP);
-    }
-    if answer.standing == Standing::Unknown && trim_evidence.read_back.is_none() {
-        let is_only_inspected = matches!(evidence.identity.kind, TargetKind::Device | TargetKind::File);
-        return if is_only_inspected { answer.caveat(wording::TEST_FOLDER) } else { answer };
-    }
-    let could_measure = !options.worth && evidence.geometry.writable && trim_evidence.refusal.is_none();
-    if answer.standing == Standing::Unknown && could_measure {
-        answer = answer.action(wording::measure_effect(likenew("trim", evidence, "")));
-    }
-    answer
-}
-
-/// Whether TRIM has an effect, if that was to be measured and could be.
-fn effect(worth: &Worth<'_>, options: &TrimOptions, evidence: &Evidence) -> Option<Answer> {
-    if !worth.is_measured {
-        return None;
-    }
-    if let Some(reason) = worth.refusal {
-        return Some(wording::gain_not_measured(reason));
-    }
-    let (comparison, ratio) = worth.comparison().zip(worth.ratio)?;
-    let answer = match worth.gain() {
-        Verdict::Above => return Some(ratio.put(wording::faster(&comparison), "×")),
-        Verdict::Below => wording::no_faster(&comparison),
-        _ => {
-            let passes = format!("--passes {}", (2 * options.passes).max(4));
-            wording::gain_unknown(&comparison)
-                .action(wording::more_passes(likenew("trim", evidence, &passes)))
+impl Case<'_> {
+    /// The headline, and every answer, most important first.
+    pub(super) fn conclude(&self) -> (String, Vec<Answer>) {
+        let (mut summary, reach) = self.reach();
+        let mut answers = vec![self.advise(reach)];
+        let lost = self.trim_evidence.lost_bytes();
+        if lost > 0 {
+            let (lost_summary, answer) = wording::damaged_neighbors(lost);
+            // Lost data is worse than a TRIM that does not arrive.
+            summary = lost_summary;
+            answers.insert(0, answer);
         }
-    };
-    let answer = ratio.put(answer, "×");
-    Some(if worth.frees_enough() {
+        answers.extend(self.effect());
+        (summary, answers)
+    }
+
+    fn reach(&self) -> (String, Answer) {
+        let Self { trim_evidence, steps, worth, .. } = *self;
+        let decisive: Vec<TrimStep> = steps.iter().filter(|step| step.decisive).cloned().collect();
+        let relevant = if decisive.is_empty() { steps } else { &decisive };
+        let failed = |answer: (String, Answer)| {
+            let (summary, answer) = if trim_evidence.rotates() { wording::not_needed() } else { answer };
+            (summary, wording::with_steps(answer, relevant))
+        };
+        if let Some(layer) = trim_evidence.blocked_by() {
+            let is_drive = trim_evidence.layers().last() == Some(layer);
+            let drive = trim_evidence.layers().last().map(|layer| &*layer.name);
+            return failed(if is_drive {
+                wording::drive_takes_none(layer)
+            } else {
+                wording::stops_at(layer, drive)
+            });
+        }
+        if trim_evidence.has_no_trim() {
+            return failed(wording::unsupported());
+        }
+        if trim_evidence.violates_claim() {
+            return failed(wording::promise_broken());
+        }
+        if let Some(proof) = decisive.first() {
+            let ratio = worth.ratio.filter(|_| worth.gain() == Verdict::Above);
+            return (wording::reaches_summary(ratio.map(|ratio| ratio.value)), wording::reaches(proof));
+        }
+        let is_without_effect =
+            worth.gain() == Verdict::Below && worth.frees_enough() && trim_evidence.is_silent();
+        if let Some(comparison) = worth.comparison().filter(|_| is_without_effect) {
+            return failed(wording::no_effect(&comparison));
+        }
+        let (summary, answer) = self.undecided();
+        (summary, wording::with_steps(answer, steps))
+    }
+
+    /// Why it is unknown whether TRIM arrives.
+    fn undecided(&self) -> (String, Answer) {
+        let Self { evidence, trim_evidence, .. } = self;
+        if trim_evidence.path.is_none() {
+            return wording::not_begun();
+        }
+        if let Some(reason) = trim_evidence.refusal {
+            return wording::not_sent(reason);
+        }
+        match (trim_evidence.read_back, trim_evidence.outcome()) {
+            (None, _) if !evidence.geometry.writable => wording::only_inspected(),
+            (None, _) => wording::not_begun(),
+            (Some(Err(reason)), _) => wording::not_read(reason),
+            (_, Some(Outcome::OldData)) => wording::old_data(),
+            (_, Some(Outcome::Other)) => wording::other_data(),
+            _ => wording::no_proof(),
+        }
+    }
+
+    /// Adds the limits of the answer, and actions.
+    fn advise(&self, mut answer: Answer) -> Answer {
+        let Self { options, evidence, trim_evidence, .. } = self;
+        if answer.standing == Standing::Problem {
+            let command = likenew("check", evidence, "");
+            return answer.action(wording::without_trim(command));
+        }
+        if answer.standing == Standing::Info {
+            return answer;
+        }
+        if trim_evidence.path.and_then(|path| path.ok()?.immediate) == Some(false) {
+            answer = answer.caveat(wording::SENT_BY_FSTRIM_ONLY).action(wording::check_timer());
+        }
+        if matches!(trim_evidence.outcome(), Some(Outcome::Zeros | Outcome::Ones)) {
+            answer = answer.caveat(wording::SEEN_AT_THE_TOP);
+        }
+        if answer.standing == Standing::Unknown && trim_evidence.read_back.is_none() {
+            let is_only_inspected = matches!(evidence.identity.kind, TargetKind::Device | TargetKind::File);
+            return if is_only_inspected { answer.caveat(wording::TEST_FOLDER) } else { answer };
+        }
+        let could_measure = !options.worth && evidence.geometry.writable && trim_evidence.refusal.is_none();
+        if answer.standing == Standing::Unknown && could_measure {
+            answer = answer.action(wording::measure_effect(likenew("trim", evidence, "")));
+        }
         answer
-    } else {
-        answer.caveat(wording::freed_too_little(worth.released_share))
-    })
+    }
+
+    /// Whether TRIM has an effect, if that was to be measured and could be.
+    fn effect(&self) -> Option<Answer> {
+        let Self { options, evidence, worth, .. } = self;
+        if !worth.is_measured {
+            return None;
+        }
+        if let Some(reason) = worth.refusal {
+            return Some(wording::gain_not_measured(reason));
+        }
+        let (comparison, gain) = (worth.comparison()?, worth.gain());
+        let mut answer = comparison.ratio.put(wording::gain(&comparison, gain), "×");
+        if !matches!(gain, Verdict::Above | Verdict::Below) {
+            let passes = format!("--passes {}", (2 * options.passes).max(4));
+            answer = answer.action(wording::more_passes(likenew("trim", evidence, &passes)));
+        }
+        if gain != Verdict::Above && !worth.frees_enough() {
+            answer = answer.caveat(wording::freed_too_little(worth.released_share));
+        }
+        Some(answer)
+    }
 }
 
 /// A layer as a row.
@@ -204,21 +197,15 @@ impl TrimEvidence<'_> {
             let (answer, evidence) = (wording::sent(&result.sent), wording::sent_evidence(&result.sent));
             TrimStep::new("sending", wording::SENDING, answer, evidence, false)
         });
-        let timing = self.timing().zip(read_back).map(|(Timing { ratio, interval }, result)| {
+        let timing = self.timing().zip(read_back).map(|(ratio, result)| {
             let decisive = self.answers_from_map();
-            let evidence = wording::timing_evidence(ratio, interval, result.probes_kept_ns.len());
+            let evidence = wording::timing_evidence(ratio, result.probes_kept_ns.len());
             TrimStep::new("timing", wording::TIMING, wording::timing(decisive), evidence, decisive)
         });
         let accounting = read_back.and_then(|result| result.allocated.as_ref()).map(|allocated| {
             let decisive = self.frees_allocation();
-            let evidence = wording::accounting_evidence(allocated);
-            TrimStep::new(
-                "accounting",
-                wording::ACCOUNTING,
-                wording::accounting(decisive),
-                evidence,
-                decisive,
-            )
+            let (answer, evidence) = (wording::accounting(decisive), wording::accounting_evidence(allocated));
+            TrimStep::new("accounting", wording::ACCOUNTING, answer, evidence, decisive)
         });
         let steps = [
             self.capability(),
@@ -344,22 +331,14 @@ impl<'e> Worth<'e> {
     }
 
     fn step(&self) -> Option<TrimStep> {
-        let comparison = self.comparison()?;
-        let is_faster = match self.gain() {
-            Verdict::Above => Some(true),
-            Verdict::Below => Some(false),
-            _ => None,
-        };
-        let (answer, evidence) =
-            (wording::gain_step(&comparison, is_faster), wording::gain_evidence(&comparison));
-        Some(TrimStep::new("effect", wording::GAIN, answer, evidence, is_faster == Some(true)))
+        let (comparison, gain) = (self.comparison()?, self.gain());
+        let (answer, evidence) = (wording::gain_step(&comparison, gain), wording::gain_evidence(&comparison));
+        Some(TrimStep::new("effect", wording::GAIN, answer, evidence, gain == Verdict::Above))
     }
 
     pub(super) fn comparison(&self) -> Option<Comparison> {
-        let Estimate { value: ratio, interval } = self.ratio?;
         Some(Comparison {
-            ratio,
-            interval,
+            ratio: self.ratio?,
             passes_with: self.speeds(true).len(),
             passes_without: self.speeds(false).len(),
             freed_bytes: self.released_bytes,

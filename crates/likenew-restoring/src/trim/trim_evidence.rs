@@ -1,6 +1,7 @@
 //! The results of the probes of trim, and the content of freed blocks.
 
 use likenew_core::probe::{Content, Layer, ProbeResult, ReadBackResult, ReadsAs, TrimCapabilities, TrimPath};
+use likenew_procedure_support::estimate::Estimate;
 use likenew_stats::interval::{CONFIDENCE_95, Interval, median_interval};
 use likenew_stats::summary::median;
 use serde::Serialize;
@@ -41,13 +42,6 @@ impl TrimStep {
     ) -> Self {
         Self { step, question, answer: answer.into(), evidence: evidence.into(), decisive }
     }
-}
-
-/// Latency of kept blocks over that of freed ones, with its interval.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Timing {
-    pub(super) ratio: f64,
-    pub(super) interval: Option<Interval>,
 }
 
 /// Latency of kept blocks over that of freed ones, as a ratio, from which the drive answers from its mapping
@@ -142,7 +136,7 @@ impl<'e> TrimEvidence<'e> {
     }
 
     /// Latency of reads of kept blocks over that of freed ones.
-    pub(super) fn timing(&self) -> Option<Timing> {
+    pub(super) fn timing(&self) -> Option<Estimate> {
         let result = self.read_back?.ok()?;
         let numbers = |ns: &[u64]| ns.iter().map(|ns| *ns as f64).collect::<Vec<f64>>();
         let (kept, released) = (numbers(&result.probes_kept_ns), numbers(&result.probes_released_ns));
@@ -154,7 +148,7 @@ impl<'e> TrimEvidence<'e> {
             low: kept.low / released.high,
             high: kept.high / released.low,
         });
-        ratio.is_finite().then_some(Timing { ratio, interval })
+        ratio.is_finite().then_some(Estimate { value: ratio, interval })
     }
 
     /// Whether freed blocks are read faster than anything but the mapping table explains.

@@ -1,14 +1,16 @@
 //! Every sentence of trim.
 
 use likenew_core::counters::DiscardCounters;
-use likenew_core::findings::{Action, Answer, OverviewTable};
+use likenew_core::findings::{Action, Answer, OverviewTable, Standing};
 use likenew_core::probe::{AllocationChange, Content, Layer, ReadsAs, TrimMethod, TrimReport};
-use likenew_core::quantity::{Factor, Share, Size, count, range, with_range};
+use likenew_core::quantity::{Factor, Share, Size, count, range};
 use likenew_core::units::{Nanos, digits, exact_size};
-use likenew_procedure_support::wording::{capitalize, use_nearest_multiple};
+use likenew_procedure_support::estimate::{Estimate, Verdict};
+use likenew_procedure_support::wording::{capitalize, estimated, use_nearest_multiple};
 use likenew_stats::interval::Interval;
 
 use super::trim_evidence::{Outcome, TrimStep};
+use crate::site::overview_table;
 
 // What it is for, and what it writes
 
@@ -32,15 +34,18 @@ pub(super) fn reaches_summary(gain: Option<f64>) -> String {
 
 /// `drive` is the name of the lowest layer.
 pub(super) fn stops_at(layer: &Layer, drive: Option<&str>) -> (String, Answer) {
-    let name = layer_name(layer);
-    let answer = Answer::problem(TRIM, "TRIM", format!("stops at {name}"));
     if is_bridge(layer) {
         let drive = drive.unwrap_or("the drive");
         let summary = format!("The bridge blocks TRIM, so {drive} never receives it.");
-        return (summary, answer.action(avoid_bridge()));
+        return (summary, stops(layer, Some(avoid_bridge())));
     }
-    let summary = format!("TRIM stops at {name}, so the drive below never receives it.");
-    (summary, layer.remedy.iter().fold(answer, |answer, remedy| answer.action(remove_block(remedy))))
+    let summary = format!("TRIM stops at {}, so the drive below never receives it.", layer_name(layer));
+    (summary, stops(layer, remove_block(layer)))
+}
+
+fn stops(layer: &Layer, remedy: Option<Action>) -> Answer {
+    let answer = Answer::problem(TRIM, "TRIM", format!("stops at {}", layer_name(layer)));
+    remedy.into_iter().fold(answer, Answer::action)
 }
 
 /// A bridge has the name of the drive behind it, so only its kind tells them apart.
@@ -55,8 +60,7 @@ fn avoid_bridge() -> Action {
 /// `layer` is the lowest one, which is the drive.
 pub(super) fn drive_takes_none(layer: &Layer) -> (String, Answer) {
     let summary = format!("The drive itself ({}) does not support TRIM.", layer.name);
-    let answer = Answer::problem(TRIM, "TRIM", format!("stops at {}", layer_name(layer)));
-    (summary, layer.remedy.iter().fold(answer, |answer, remedy| answer.action(remove_block(remedy))))
+    (summary, stops(layer, remove_block(layer)))
 }
 
 /// `loop0 (loop device)`; `dm-0, encryption (dm-crypt)`.
@@ -68,12 +72,8 @@ fn layer_name(layer: &Layer) -> String {
     if kind.contains('(') { format!("{name}, {kind}") } else { format!("{name} ({kind})") }
 }
 
-fn remove_block(remedy: &str) -> Action {
-    Action::new("let_trim_pass", capitalize(remedy))
-}
-
-pub(super) fn unsupported() -> (String, Answer) {
-    ("This drive does not support TRIM.".into(), Answer::problem(TRIM, "TRIM", "not supported by the drive"))
+fn remove_block(layer: &Layer) -> Option<Action> {
+    layer.remedy.as_ref().map(|remedy| Action::new("let_trim_pass", capitalize(remedy)))
 }
 
 pub(super) fn without_trim(command: String) -> Action {
@@ -83,12 +83,10 @@ pub(super) fn without_trim(command: String) -> Action {
 
 /// Random writes gain nothing. Who drops TRIM cannot be seen from here.
 pub(super) fn no_effect(comparison: &Comparison) -> (String, Answer) {
-    let ratio = match comparison.interval {
-        Some(interval) => {
-            let range = range(digits(interval.low), digits(interval.high));
-            format!("{}, {range}", Factor(comparison.ratio))
-        }
-        None => Factor(comparison.ratio).to_string(),
+    let factor = Factor(comparison.ratio.value);
+    let ratio = match comparison.ratio.interval {
+        Some(Interval { low, high }) => format!("{factor}, {}", range(digits(low), digits(high))),
+        None => factor.to_string(),
     };
     let summary = format!(
         "TRIM has no effect: it is sent, but random writes gain nothing ({ratio}). \
@@ -98,14 +96,6 @@ pub(super) fn no_effect(comparison: &Comparison) -> (String, Answer) {
     (summary, Answer::problem(TRIM, "TRIM", answer).action(test_directly()))
 }
 
-/// The drive promises other data after TRIM and returns the old one.
-pub(super) fn promise_broken() -> (String, Answer) {
-    let summary = "TRIM has no effect: freed blocks still hold the old data, though the drive promises otherwise. \
-                   The drive ignores it, or a bridge drops it.";
-    let answer = "no effect: freed blocks still hold the old data, though the drive promises otherwise";
-    (summary.into(), Answer::problem(TRIM, "TRIM", answer).action(test_directly()))
-}
-
 fn test_directly() -> Action {
     Action::new(
         "test_directly",
@@ -113,70 +103,55 @@ fn test_directly() -> Action {
     )
 }
 
-pub(super) fn not_needed() -> (String, Answer) {
-    let answer = Answer::info(TRIM, "TRIM", "not needed; a hard disk overwrites in place")
-        .caveat("A shingled (SMR) disk would gain from it.");
-    ("TRIM is not needed: this is a hard disk, which overwrites in place.".into(), answer)
-}
-
-/// Why it is unknown whether TRIM arrives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Doubt<'a> {
-    /// No probe has run yet.
-    NotBegun,
-    /// Nothing was written, so only the system's own information is known.
-    OnlyInspected,
-    /// The file system or the drive refused TRIM.
-    NotSent(&'a str),
-    /// Freed blocks could not be read from the device.
-    NotRead(&'a str),
-    /// Freed blocks still hold the old data.
-    OldData,
-    /// Freed blocks hold other data.
-    OtherData,
-    /// TRIM was sent, and no step proves its effect.
-    NoProof,
-}
-
-pub(super) fn undecided(doubt: Doubt<'_>) -> (String, Answer) {
-    let (summary, answer) = match doubt {
-        Doubt::NotBegun => ("Nothing was tested yet.", "not tested yet"),
-        Doubt::OnlyInspected => (
+headlines! {
+    (TRIM, "TRIM") => {
+        pub(super) fn unsupported() =
+            problem("This drive does not support TRIM.", "not supported by the drive");
+        /// The drive promises other data after TRIM and returns the old one.
+        pub(super) fn promise_broken() = problem(
+            "TRIM has no effect: freed blocks still hold the old data, though the drive promises otherwise. \
+             The drive ignores it, or a bridge drops it.",
+            "no effect: freed blocks still hold the old data, though the drive promises otherwise")
+            .action(test_directly());
+        pub(super) fn not_needed() = info(
+            "TRIM is not needed: this is a hard disk, which overwrites in place.",
+            "not needed; a hard disk overwrites in place")
+            .caveat("A shingled (SMR) disk would gain from it.");
+        /// No probe has run yet.
+        pub(super) fn not_begun() = unknown("Nothing was tested yet.", "not tested yet");
+        /// Nothing was written, so only the system's own information is known.
+        pub(super) fn only_inspected() = unknown(
             "No layer is known to block TRIM, but nothing was written to test whether it arrives.",
-            "no layer is known to block it; whether it arrives is untested",
-        ),
-        Doubt::NotSent(_) => {
-            ("TRIM could not be sent, so whether it would arrive is unknown.", "could not be sent")
-        }
-        Doubt::NotRead(_) => (
+            "no layer is known to block it; whether it arrives is untested");
+        /// The file system or the drive refused TRIM.
+        pub(super) fn not_sent(reason: &str) = unknown(
+            "TRIM could not be sent, so whether it would arrive is unknown.", "could not be sent")
+            .with_evidence(as_sentence(reason));
+        /// Freed blocks could not be read from the device.
+        pub(super) fn not_read(reason: &str) = unknown(
             "TRIM was sent; whether it arrived cannot be read back here.",
-            "sent; whether it arrived cannot be read back here",
-        ),
-        Doubt::OldData => (
+            "sent; whether it arrived cannot be read back here")
+            .with_evidence(as_sentence(reason));
+        /// Freed blocks still hold the old data.
+        pub(super) fn old_data() = unknown(
             "TRIM was sent; whether it arrived is unknown, as freed blocks still read as the old data.",
-            "sent; unknown whether it arrived, as freed blocks still read as the old data",
-        ),
-        Doubt::OtherData => (
+            "sent; unknown whether it arrived, as freed blocks still read as the old data")
+            .caveat("A drive may show old data for as long as it likes after TRIM; after a power cycle, or with a \
+                     longer --wait, it may show something else.");
+        /// Freed blocks hold other data.
+        pub(super) fn other_data() = unknown(
             "TRIM was sent, but freed blocks read as other data, so whether it arrived is unknown.",
-            "sent; freed blocks read as other data",
-        ),
-        Doubt::NoProof => {
-            ("TRIM was sent, but nothing proves that it arrived.", "sent; nothing proves that it arrived")
-        }
-    };
-    let answer = Answer::unknown(TRIM, "TRIM", answer);
-    let answer = match doubt {
-        Doubt::NotSent(reason) | Doubt::NotRead(reason) => answer.with_evidence(format!("{}.", capitalize(reason))),
-        Doubt::OldData => answer.caveat(
-            "A drive may show old data for as long as it likes after TRIM; after a power cycle, or with a longer \
-             --wait, it may show something else.",
-        ),
-        Doubt::OtherData => answer.caveat(
-            "Below encryption, trimmed blocks read as random data; test an unencrypted folder on the same drive.",
-        ),
-        Doubt::NotBegun | Doubt::OnlyInspected | Doubt::NoProof => answer,
-    };
-    (summary.into(), answer)
+            "sent; freed blocks read as other data")
+            .caveat("Below encryption, trimmed blocks read as random data; test an unencrypted folder on the \
+                     same drive.");
+        /// TRIM was sent, and no step proves its effect.
+        pub(super) fn no_proof() = unknown(
+            "TRIM was sent, but nothing proves that it arrived.", "sent; nothing proves that it arrived");
+    }
+}
+
+likenew_core::sentences! {
+    fn as_sentence(reason: &str) = "{}.", capitalize(reason);
 }
 
 pub(super) fn with_steps(answer: Answer, steps: &[TrimStep]) -> Answer {
@@ -227,40 +202,24 @@ pub(super) fn damaged_neighbors(bytes: u64) -> (String, Answer) {
 /// The result of random writes with and without TRIM.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Comparison {
-    pub(super) ratio: f64,
-    pub(super) interval: Option<Interval>,
+    pub(super) ratio: Estimate,
     pub(super) passes_with: usize,
     pub(super) passes_without: usize,
     pub(super) freed_bytes: u64,
     pub(super) freed_share: Option<f64>,
 }
 
-pub(super) fn faster(comparison: &Comparison) -> Answer {
-    let answer = format!("random writes are {} as fast with it", ratio_text(comparison));
-    Answer::info(EFFECT, GAIN_QUESTION, answer).with_evidence(comparison_sentence(comparison))
-}
-
-pub(super) fn no_faster(comparison: &Comparison) -> Answer {
-    let answer = format!("none; random writes are {} as fast with it", ratio_text(comparison));
-    Answer::info(EFFECT, GAIN_QUESTION, answer).with_evidence(comparison_sentence(comparison))
-}
-
-pub(super) fn gain_unknown(comparison: &Comparison) -> Answer {
-    let answer = match comparison.interval {
-        Some(_) => {
-            format!("random writes are {} as fast with it, too uncertain to call", ratio_text(comparison))
+pub(super) fn gain(comparison: &Comparison, gain: Verdict) -> Answer {
+    let ratio = estimated(comparison.ratio, Factor);
+    let (standing, answer) = match gain {
+        Verdict::Above => (Standing::Info, format!("random writes are {ratio} as fast with it")),
+        Verdict::Below => (Standing::Info, format!("none; random writes are {ratio} as fast with it")),
+        Verdict::OnePass => (Standing::Unknown, format!("{ratio} in one pass each")),
+        Verdict::Alike | Verdict::Unclear => {
+            (Standing::Unknown, format!("random writes are {ratio} as fast with it, too uncertain to call"))
         }
-        None => format!("{} in one pass each", Factor(comparison.ratio)),
     };
-    Answer::unknown(EFFECT, GAIN_QUESTION, answer).with_evidence(comparison_sentence(comparison))
-}
-
-fn ratio_text(comparison: &Comparison) -> String {
-    let ratio = Factor(comparison.ratio);
-    match comparison.interval {
-        Some(interval) => with_range(ratio, Factor(interval.low), Factor(interval.high)),
-        None => ratio.to_string(),
-    }
+    Answer::new(EFFECT, GAIN_QUESTION, answer, standing).with_evidence(comparison_sentence(comparison))
 }
 
 fn comparison_sentence(comparison: &Comparison) -> String {
@@ -282,7 +241,7 @@ fn pass_count(count: usize) -> String {
 
 pub(super) fn gain_not_measured(reason: &str) -> Answer {
     Answer::unknown(EFFECT, GAIN_QUESTION, "not measured, because TRIM could not be sent")
-        .with_evidence(format!("{}.", capitalize(reason)))
+        .with_evidence(as_sentence(reason))
 }
 
 pub(super) fn more_passes(command: String) -> Action {
@@ -405,16 +364,13 @@ pub(super) fn timing(is_faster: bool) -> &'static str {
     if is_faster { "yes, the drive answers without reading flash" } else { "no" }
 }
 
-pub(super) fn timing_evidence(ratio: f64, interval: Option<Interval>, reads: usize) -> String {
-    let ratio = Factor(ratio);
-    match interval {
-        Some(interval) => format!(
-            "median latency of kept over freed blocks: {} in {reads} alternating 4K reads each",
-            with_range(ratio, Factor(interval.low), Factor(interval.high))
-        ),
-        None => {
-            format!("median latency of kept over freed blocks: {ratio}, in too few reads for an interval")
-        }
+pub(super) fn timing_evidence(ratio: Estimate, reads: usize) -> String {
+    let has_interval = ratio.interval.is_some();
+    let ratio = estimated(ratio, Factor);
+    if has_interval {
+        format!("median latency of kept over freed blocks: {ratio} in {reads} alternating 4K reads each")
+    } else {
+        format!("median latency of kept over freed blocks: {ratio}, in too few reads for an interval")
     }
 }
 
@@ -427,18 +383,17 @@ pub(super) fn accounting_evidence(change: &AllocationChange) -> String {
     format!("{before} before and {after} after, according to {}", change.source)
 }
 
-/// `is_faster` is unknown if the passes do not decide it.
-pub(super) fn gain_step(comparison: &Comparison, is_faster: Option<bool>) -> String {
-    match (is_faster, comparison.interval) {
-        (Some(true), _) => format!("yes, {} as fast", Factor(comparison.ratio)),
-        (Some(false), _) => "no".into(),
-        (None, Some(_)) => "unknown".into(),
-        (None, None) => "unknown (one pass)".into(),
+pub(super) fn gain_step(comparison: &Comparison, gain: Verdict) -> String {
+    match gain {
+        Verdict::Above => format!("yes, {} as fast", Factor(comparison.ratio.value)),
+        Verdict::Below => "no".into(),
+        Verdict::OnePass => "unknown (one pass)".into(),
+        Verdict::Alike | Verdict::Unclear => "unknown".into(),
     }
 }
 
 pub(super) fn gain_evidence(comparison: &Comparison) -> String {
-    let interval = comparison.interval.map_or_else(
+    let interval = comparison.ratio.interval.map_or_else(
         || "no interval".to_owned(),
         |interval| format!("95% interval {}", range(Factor(interval.low), Factor(interval.high))),
     );
@@ -456,11 +411,8 @@ pub(super) fn gain_evidence(comparison: &Comparison) -> String {
 // Overview, tables, series
 
 pub(super) fn step_table(steps: &[TrimStep]) -> OverviewTable {
-    let mut table = OverviewTable::new(["question", "answer"]);
-    for step in steps {
-        table.push([step.question, &*step.answer]);
-    }
-    table
+    let rows = steps.iter().map(|step| [step.question.to_owned(), step.answer.clone()]);
+    overview_table(["question", "answer"], rows)
 }
 
 pub(super) fn passes(passes: Option<bool>) -> &'static str {
@@ -518,9 +470,9 @@ mod tests {
     use super::*;
 
     fn comparison(ratio: f64, interval: Option<(f64, f64)>) -> Comparison {
+        let interval = interval.map(|(low, high)| Interval { low, high });
         Comparison {
-            ratio,
-            interval: interval.map(|(low, high)| Interval { low, high }),
+            ratio: Estimate { value: ratio, interval },
             passes_with: 4,
             passes_without: 4,
             freed_bytes: 512 << 20,
@@ -530,7 +482,7 @@ mod tests {
 
     #[test]
     fn the_effect_is_a_factor_with_its_range() {
-        let answer = faster(&comparison(1.5, Some((1.4, 1.62))));
+        let answer = gain(&comparison(1.5, Some((1.4, 1.62))), Verdict::Above);
         assert_eq!(answer.answer, "random writes are 1.50× (1.40–1.62) as fast with it");
         assert_eq!(
             answer.evidence,
@@ -538,13 +490,14 @@ mod tests {
                 "4K random writes over 512 MiB, 4 passes with TRIM and 4 without; beside them, 512 MiB (50% of the drive) was freed."
             ]
         );
-        let answer = gain_unknown(&comparison(1.1, Some((0.9, 1.4))));
+        let answer = gain(&comparison(1.1, Some((0.9, 1.4))), Verdict::Unclear);
         assert_eq!(
             answer.answer,
             "random writes are 1.10× (0.900–1.40) as fast with it, too uncertain to call"
         );
-        assert_eq!(gain_unknown(&comparison(1.0, None)).answer, "1.00× in one pass each",);
-        assert_eq!(gain_step(&comparison(1.0, None), None), "unknown (one pass)");
+        let one_pass = comparison(1.0, None);
+        assert_eq!(gain(&one_pass, Verdict::OnePass).answer, "1.00× in one pass each",);
+        assert_eq!(gain_step(&one_pass, Verdict::OnePass), "unknown (one pass)");
         let (summary, _) = no_effect(&comparison(1.0, Some((0.986, 1.02))));
         assert_eq!(
             summary,

@@ -22,8 +22,8 @@ pub(super) struct Verification<'a> {
     pub(super) probes: Vec<&'a Segment>,
     /// Rounds that narrowed down the result of the probes, with what each read back.
     rounds: Vec<(Round, &'a Segment)>,
-    /// Operation, pass, part and record of everything that the passes wrote or read.
-    parts: Vec<(Op, u32, u32, &'a Segment)>,
+    /// Operation, pass, part and record of everything that the passes wrote or read, in order.
+    pub(super) parts: Vec<(Op, u32, u32, &'a Segment)>,
     /// Random reads of what the first pass had written until then.
     pub(super) spot_checks: Vec<&'a Segment>,
     /// Whether nothing is left to do.
@@ -109,11 +109,6 @@ impl<'a> Verification<'a> {
     pub(super) fn parts_of(&self, which: Op) -> impl Iterator<Item = (u32, u32, &'a Segment)> {
         let parts = self.parts.iter().filter(move |(op, ..)| *op == which);
         parts.map(|(_, pass, part, segment)| (*pass, *part, *segment))
-    }
-
-    /// Pass and record of everything that the passes wrote or read, in order.
-    pub(super) fn parts(&self) -> impl Iterator<Item = (u32, &'a Segment)> {
-        self.parts.iter().map(|(_, pass, _, segment)| (*pass, *segment))
     }
 
     fn verify_all(&mut self, steps: &mut Steps<'a>) -> Result<(), Ended> {
@@ -435,13 +430,18 @@ fn offsets_between(present_until: u64, absent_from: u64, layout: &VerifyLayout) 
     if count == 1 {
         places = vec![present_until - present_until % layout.step];
     }
+    apart(places, block)
+}
+
+/// Ascending addresses without those whose block would overlap an earlier one.
+fn apart(mut places: Vec<u64>, block: u64) -> Vec<u64> {
     let mut end = 0;
     places.retain(|place| {
-        let apart = *place >= end;
-        if apart {
+        let is_apart = *place >= end;
+        if is_apart {
             end = place + block;
         }
-        apart
+        is_apart
     });
     places
 }
@@ -457,13 +457,7 @@ pub(super) fn boundary_offsets(span: u64, block: u64, step: u64) -> Vec<u64> {
         binary.chain(decimal).filter(|place| *place < last).map(|place| place - place % step).collect();
     places.extend([0, last]);
     places.sort_unstable();
-    let mut apart: Vec<u64> = Vec::with_capacity(places.len());
-    for place in places {
-        if apart.last().is_none_or(|before| before + block <= place) {
-            apart.push(place);
-        }
-    }
-    apart
+    apart(places, block)
 }
 
 #[cfg(test)]

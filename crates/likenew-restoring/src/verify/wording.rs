@@ -11,6 +11,8 @@ use likenew_core::units::{Nanos, Number, digits};
 use likenew_procedure_support::wording::{list, use_nearest_multiple};
 use serde::Serialize;
 
+use crate::site::overview_table;
+
 // What the sentences are made from
 
 /// Bytes that could not be read.
@@ -88,23 +90,35 @@ pub(super) enum Subject {
 // Capacity
 
 pub(super) fn holds_all(subject: Subject, claimed: u64, read_only: bool) -> (String, Answer) {
-    let claimed = Size(claimed);
     let (summary, answer) = match subject {
-        Subject::Folder => (
-            format!("The free space holds all {claimed} written to it: every byte read back as written."),
-            format!("all {claimed} of the free space written"),
-        ),
-        Subject::Drive | Subject::Beginning => (
-            format!("Holds all {claimed} it claims: every byte read back as written."),
-            format!("all {claimed} it claims"),
-        ),
+        Subject::Folder => folder_holds_all(Size(claimed)),
+        Subject::Drive | Subject::Beginning => drive_holds_all(Size(claimed)),
     };
     let how = if read_only {
         "Every byte is still what the earlier run wrote."
     } else {
         "Everything was written before anything was read back, and every byte was compared."
     };
-    (summary, Answer::good(CAPACITY, "Capacity", answer).with_evidence(how))
+    (summary, answer.with_evidence(how))
+}
+
+headlines! {
+    (CAPACITY, "Capacity") => {
+        fn folder_holds_all(written: Size) = good(
+            "The free space holds all {written} written to it: every byte read back as written.",
+            "all {written} of the free space written");
+        fn drive_holds_all(claimed: Size) = good(
+            "Holds all {claimed} it claims: every byte read back as written.", "all {claimed} it claims");
+        fn counterfeit_below_folder(real: &str, in_gib: &str) = problem(
+            "Counterfeit capacity: the drive below this folder holds {real} at most.",
+            "{in_gib} at most, on the drive below this folder");
+        fn counterfeit_exactly(real: &str, in_gib: &str, claimed: &str) = problem(
+            "Counterfeit capacity: it holds {real}, not the {claimed} it claims.",
+            "{in_gib}, not the {claimed} it claims");
+        fn counterfeit_at_most(real: &str, in_gib: &str, claimed: &str) = problem(
+            "Counterfeit capacity: it holds {real} at most, not the {claimed} it claims.",
+            "{in_gib} at most, not the {claimed} it claims");
+    }
 }
 
 /// A capacity as drives are sold, in decimal units: `512 GB`.
@@ -121,46 +135,39 @@ pub(super) fn counterfeit(
     most: u64,
 ) -> (String, Answer) {
     let least = capacity.holds_at_least_bytes;
-    let is_exact = least == most || capacity.wraps_at_bytes == Some(most) || capacity.device_wrap.is_some();
-    let (claimed, real, exactly) = (as_sold(claimed), as_sold(most), Number(most as f64));
-    let in_gib = format!("{real} ({})", Size(most));
     let wraps_there = capacity.wraps_at_bytes == Some(most);
-    let (summary, answer) = match (subject, is_exact) {
-        (Subject::Folder, _) => (
-            format!("Counterfeit capacity: the drive below this folder holds {real} at most."),
-            format!("{in_gib} at most, on the drive below this folder"),
-        ),
-        (_, true) => (
-            format!("Counterfeit capacity: it holds {real}, not the {claimed} it claims."),
-            format!("{in_gib}, not the {claimed} it claims"),
-        ),
-        (_, false) => (
-            format!("Counterfeit capacity: it holds {real} at most, not the {claimed} it claims."),
-            format!("{in_gib} at most, not the {claimed} it claims"),
-        ),
+    let is_exact = least == most || wraps_there || capacity.device_wrap.is_some();
+    let (claimed, real) = (as_sold(claimed), as_sold(most));
+    let in_gib = format!("{real} ({})", Size(most));
+    let (summary, mut answer) = match (subject, is_exact) {
+        (Subject::Folder, _) => counterfeit_below_folder(&real, &in_gib),
+        (_, true) => counterfeit_exactly(&real, &in_gib, &claimed),
+        (_, false) => counterfeit_at_most(&real, &in_gib, &claimed),
     };
-    let answer = if wraps_there { format!("{answer}; addresses wrap around there") } else { answer };
-    let answer = Answer::problem(CAPACITY, "Capacity", answer);
-    let answer = match (capacity.wraps_at_bytes, capacity.device_wrap) {
-        (_, Some(DeviceWrap { at, evidence_bytes })) => answer.with_evidence(format!(
-            "The drive's addresses wrap around at {} bytes: the file system says where {} of the damaged files lie, \
-             and no other size explains what they hold.",
-            Number(at as f64),
-            Size(evidence_bytes)
-        )),
-        (Some(wrap), None) => answer.with_evidence(format!(
-            "Addresses wrap around at {} bytes: what is written beyond overwrites the beginning.",
-            Number(wrap as f64)
-        )),
-        (None, None) => answer
-            .with_evidence(format!("What is written beyond {exactly} bytes is not there when it is read back.")),
-    };
-    let answer = if is_exact {
-        answer
-    } else {
-        answer.with_evidence(format!("Its real capacity is between {} and {}.", Size(least), Size(most)))
-    };
+    if wraps_there {
+        answer.answer += "; addresses wrap around there";
+    }
+    answer.evidence.push(match (capacity.wraps_at_bytes, capacity.device_wrap) {
+        (_, Some(wrap)) => device_wraps(wrap),
+        (Some(wrap), None) => addresses_wrap(wrap),
+        (None, None) => nothing_beyond(most),
+    });
+    if !is_exact {
+        answer.evidence.push(capacity_between(least, most));
+    }
     (summary, answer.action(return_or_shrink(most)))
+}
+
+likenew_core::sentences! {
+    fn device_wraps(wrap: DeviceWrap) =
+        "The drive's addresses wrap around at {} bytes: the file system says where {} of the damaged files lie, \
+         and no other size explains what they hold.", Number(wrap.at as f64), Size(wrap.evidence_bytes);
+    fn addresses_wrap(at: u64) =
+        "Addresses wrap around at {} bytes: what is written beyond overwrites the beginning.", Number(at as f64);
+    fn nothing_beyond(most: u64) =
+        "What is written beyond {} bytes is not there when it is read back.", Number(most as f64);
+    fn capacity_between(least: u64, most: u64) =
+        "Its real capacity is between {} and {}.", Size(least), Size(most);
 }
 
 /// Damage that no single limit explains.
@@ -176,47 +183,38 @@ pub(super) fn capacity_unexplained(subject: Subject) -> Answer {
 
 pub(super) fn capacity_unproven(doubt: Doubt, claimed: u64, compared: u64) -> (String, Answer) {
     let (claimed, compared) = (Size(claimed), Size(compared));
-    let answer = match doubt {
-        Doubt::ProbesOnly => {
-            format!("{claimed} claimed, not proven; all {compared} probed read back as written")
-        }
-        Doubt::Unfinished => format!("{claimed} claimed, not proven; the run ended early"),
-        Doubt::Unread { bytes } => {
-            format!("{claimed} claimed, not proven; {} could not be read", Size(bytes))
-        }
-        Doubt::PartOnly { span, capacity } => {
-            format!("{} claimed, not proven; only the first {} was written", Size(capacity), Size(span))
-        }
-        Doubt::PageCache => format!("{claimed} claimed, not proven; the page cache may have answered"),
-        Doubt::DriveCache { .. } => {
-            format!("{claimed} claimed, not proven; the drive's cache may have answered")
-        }
+    let (summary, answer) = match doubt {
+        Doubt::ProbesOnly => probes_only(claimed, compared),
+        Doubt::Unfinished => unfinished(claimed, compared),
+        Doubt::Unread { bytes } => unread(claimed, compared, Size(bytes)),
+        Doubt::PartOnly { span, capacity } => part_only(Size(capacity), Size(span)),
+        Doubt::PageCache => from_page_cache(claimed, compared),
+        Doubt::DriveCache { .. } => from_drive_cache(claimed, compared),
     };
-    let summary = match doubt {
-        Doubt::ProbesOnly => {
-            format!(
-                "All {compared} probed read back as written; only writing everything proves the {claimed} it claims."
-            )
-        }
-        Doubt::Unfinished => {
-            format!("All {compared} read back is as written, but the run ended before the rest was read.")
-        }
-        Doubt::Unread { bytes } => {
-            format!("All {compared} read back is as written, but {} could not be read.", Size(bytes))
-        }
-        Doubt::PartOnly { span, capacity } => format!(
-            "The first {} read back as written; the rest of the {} it claims is untested.",
-            Size(span),
-            Size(capacity)
-        ),
-        Doubt::PageCache => {
-            format!("{compared} read back as written, but the page cache may have answered for the drive.")
-        }
-        Doubt::DriveCache { .. } => {
-            format!("{compared} read back as written, but the drive's cache may have answered.")
-        }
-    };
-    (summary, explain(Answer::unknown(CAPACITY, "Capacity", answer), doubt))
+    (summary, explain(answer, doubt))
+}
+
+headlines! {
+    (CAPACITY, "Capacity") => {
+        fn probes_only(claimed: Size, compared: Size) = unknown(
+            "All {compared} probed read back as written; only writing everything proves the {claimed} it claims.",
+            "{claimed} claimed, not proven; all {compared} probed read back as written");
+        fn unfinished(claimed: Size, compared: Size) = unknown(
+            "All {compared} read back is as written, but the run ended before the rest was read.",
+            "{claimed} claimed, not proven; the run ended early");
+        fn unread(claimed: Size, compared: Size, unread: Size) = unknown(
+            "All {compared} read back is as written, but {unread} could not be read.",
+            "{claimed} claimed, not proven; {unread} could not be read");
+        fn part_only(claimed: Size, written: Size) = unknown(
+            "The first {written} read back as written; the rest of the {claimed} it claims is untested.",
+            "{claimed} claimed, not proven; only the first {written} was written");
+        fn from_page_cache(claimed: Size, compared: Size) = unknown(
+            "{compared} read back as written, but the page cache may have answered for the drive.",
+            "{claimed} claimed, not proven; the page cache may have answered");
+        fn from_drive_cache(claimed: Size, compared: Size) = unknown(
+            "{compared} read back as written, but the drive's cache may have answered.",
+            "{claimed} claimed, not proven; the drive's cache may have answered");
+    }
 }
 
 /// Capacity beside failed I/Os, which come first. `intact` are bytes that read back as written.
@@ -267,19 +265,13 @@ pub(super) fn intact(compared: u64) -> Answer {
 }
 
 pub(super) fn intact_with_doubt(compared: u64, doubt: Doubt) -> Answer {
-    let compared = Size(compared);
-    let answer = match doubt {
-        Doubt::PageCache => format!("{compared} read back as written; the page cache may have answered"),
-        Doubt::DriveCache { .. } => {
-            format!("{compared} read back as written; the drive's cache may have answered")
-        }
-        Doubt::Unread { bytes } => {
-            format!("{compared} read back as written; {} could not be read", Size(bytes))
-        }
-        Doubt::Unfinished | Doubt::ProbesOnly | Doubt::PartOnly { .. } => {
-            format!("{compared} read back as written; the run ended early")
-        }
+    let doubtful = match doubt {
+        Doubt::PageCache => "the page cache may have answered".to_owned(),
+        Doubt::DriveCache { .. } => "the drive's cache may have answered".to_owned(),
+        Doubt::Unread { bytes } => format!("{} could not be read", Size(bytes)),
+        Doubt::Unfinished | Doubt::ProbesOnly | Doubt::PartOnly { .. } => "the run ended early".to_owned(),
     };
+    let answer = format!("{} read back as written; {doubtful}", Size(compared));
     explain(Answer::unknown(INTEGRITY, "Data integrity", answer), doubt)
 }
 
@@ -326,26 +318,28 @@ pub(super) fn damaged(
 ) -> (String, Answer) {
     let (bytes, checked) = (Size(total.bytes()), Size(total.checked_bytes));
     let (summary, answer) = if subject == Subject::Folder {
-        let intact = Size(total.checked_bytes - total.bytes());
-        (
-            format!("{bytes} of the {checked} written did not read back as written; {intact} did."),
-            format!("{intact} of the {checked} written read back as written; {bytes} did not"),
-        )
+        damaged_in_folder(bytes, checked, Size(total.checked_bytes - total.bytes()))
     } else {
-        let again = if total.checked_bytes > span { " in all passes and probes" } else { "" };
-        (
-            format!("{bytes} of the {checked} read{again} is not what was written: do not trust this drive."),
-            format!("{bytes} of the {checked} read{again} is not what was written"),
+        damaged_on_drive(
+            bytes,
+            checked,
+            if total.checked_bytes > span { " in all passes and probes" } else { "" },
         )
     };
-    let mut answer = Answer::problem(INTEGRITY, "Data integrity", answer);
-    for kind in DamageKind::ALL.into_iter().filter(|kind| total.bytes_of(*kind) > 0) {
-        answer = answer.with_evidence(kind_evidence(kind, total));
+    let kinds = DamageKind::ALL.into_iter().filter(|kind| total.bytes_of(*kind) > 0);
+    let evidence = kinds.map(|kind| kind_evidence(kind, total)).chain(first.map(first_damage));
+    (summary, evidence.fold(answer, Answer::with_evidence))
+}
+
+headlines! {
+    (INTEGRITY, "Data integrity") => {
+        fn damaged_in_folder(bytes: Size, checked: Size, intact: Size) = problem(
+            "{bytes} of the {checked} written did not read back as written; {intact} did.",
+            "{intact} of the {checked} written read back as written; {bytes} did not");
+        fn damaged_on_drive(bytes: Size, checked: Size, again: &str) = problem(
+            "{bytes} of the {checked} read{again} is not what was written: do not trust this drive.",
+            "{bytes} of the {checked} read{again} is not what was written");
     }
-    if let Some(first) = first {
-        answer = answer.with_evidence(first_damage(first));
-    }
-    (summary, answer)
 }
 
 fn kind_evidence(kind: DamageKind, total: &Damage) -> String {
@@ -357,9 +351,7 @@ fn kind_evidence(kind: DamageKind, total: &Damage) -> String {
         DamageKind::Missing => {
             format!("{bytes} holds only zeros or only ones: the drive dropped the writes.")
         }
-        DamageKind::Stale => {
-            format!("{bytes} holds older data: an acknowledged write was lost.")
-        }
+        DamageKind::Stale => format!("{bytes} holds older data: an acknowledged write was lost."),
         DamageKind::Wrong => {
             format!("{bytes} holds something else; {} of its bits differ.", Share(wrong_bit_share(total)))
         }
@@ -426,9 +418,8 @@ fn with_cost(action: Action, bytes: u64, time: Option<Nanos>, loses: Loss) -> Ac
 // Overview
 
 pub(super) fn damage_table(total: &Damage) -> OverviewTable {
-    let mut table = OverviewTable::new(["damage", "amount", "what it means"]);
     let kinds = DamageKind::ALL.into_iter().chain([DamageKind::Unreadable]);
-    for kind in kinds.filter(|kind| total.bytes_of(*kind) > 0) {
+    let row = |kind: DamageKind| {
         let meaning = match kind {
             DamageKind::Wrapped => "two addresses share one location".into(),
             DamageKind::Missing => "reads back as zeros or ones".into(),
@@ -436,39 +427,32 @@ pub(super) fn damage_table(total: &Damage) -> OverviewTable {
             DamageKind::Wrong => format!("{} of the bits flipped", Share(wrong_bit_share(total))),
             DamageKind::Unreadable => "the drive does not return it".into(),
         };
-        table.push([kind.name().to_owned(), Size(total.bytes_of(kind)).to_string(), meaning]);
-    }
-    table
+        [kind.name().to_owned(), Size(total.bytes_of(kind)).to_string(), meaning]
+    };
+    let rows = kinds.filter(|kind| total.bytes_of(*kind) > 0).map(row);
+    overview_table(["damage", "amount", "what it means"], rows)
 }
 
 /// The first ranges that could not be read.
 pub(super) fn unreadable_table(unreadable: &Unreadable) -> OverviewTable {
-    let mut table = OverviewTable::new(["could not be read", "from byte", "to byte"]);
-    for range in unreadable.ranges.iter().take(PLACES_SHOWN) {
+    let (listed, others) = unreadable.ranges.split_at(unreadable.ranges.len().min(PLACES_SHOWN));
+    let row = |range: &Range<u64>| {
         let [from, to] = [range.start, range.end].map(|byte| Number(byte as f64).to_string());
-        table.push([Size(range.end - range.start).to_string(), from, to]);
-    }
-    let unlisted = unreadable.ranges.iter().skip(PLACES_SHOWN);
-    let totals =
-        unlisted.fold((0, 0), |(ranges, bytes), range| (ranges + 1, bytes + range.end - range.start));
-    if let (1.., bytes) = totals {
-        table.push([
-            Size(bytes).to_string(),
-            format!("{} more places", Number(totals.0 as f64)),
-            String::new(),
-        ]);
-    }
-    table
+        [Size(range.end - range.start).to_string(), from, to]
+    };
+    let bytes = Size(others.iter().map(|range| range.end - range.start).sum()).to_string();
+    let others = (!others.is_empty())
+        .then(|| [bytes, format!("{} more places", Number(others.len() as f64)), String::new()]);
+    overview_table(["could not be read", "from byte", "to byte"], listed.iter().map(row).chain(others))
 }
 
 /// For each operation, mean speed, slowest part and its address.
 pub(super) fn speed_table(rows: &[(Op, f64, f64, u64)]) -> OverviewTable {
-    let mut table = OverviewTable::new(["", "mean", "slowest part", "at offset"]);
-    for (op, mean, slowest, offset) in rows {
+    let row = |(op, mean, slowest, offset): &(Op, f64, f64, u64)| {
         let (mean, slowest) = (Rate(*mean).to_string(), Rate(*slowest).to_string());
-        table.push([operation(*op).to_owned(), mean, slowest, Size(*offset).to_string()]);
-    }
-    table
+        [operation(*op).to_owned(), mean, slowest, Size(*offset).to_string()]
+    };
+    overview_table(["", "mean", "slowest part", "at offset"], rows.iter().map(row))
 }
 
 // Series
