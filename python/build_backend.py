@@ -77,7 +77,7 @@ class Workloads:
 
 def unit_of(option: dict[str, Any]) -> str:
     """The word for what an option takes, such as `SIZE`."""
-    return str(option["kind"]["value"]).removesuffix(",..").split("|")[0].split(".")[0]
+    return str(option["kind"]["text"]).removesuffix(",..").split("|")[0].split(".")[0]
 
 
 def type_of(option: dict[str, Any]) -> str:

@@ -17,7 +17,7 @@ use likenew_real::facts::smartctl_device::DeviceChoice;
 use likenew_report::terminal::View;
 
 use crate::exit::{Failure, Result};
-use crate::picture_file::PictureFile;
+use crate::output_file::PictureFile;
 use crate::wording;
 
 /// Headings of the help.
@@ -48,20 +48,16 @@ pub(crate) struct TargetArguments {
 }
 
 impl TargetArguments {
-    /// The seed on the command line, or the default.
-    pub(crate) fn seed(&self) -> u64 {
-        self.seed.unwrap_or(0)
-    }
-
     /// A plan for this target with these settings.
     pub(crate) fn plan_of(&self, procedure: &str, options: toml::Table) -> Plan {
         let target = Some(self.target.clone());
-        Plan::new(procedure, target, self.seed(), options)
+        Plan::new(procedure, target, self.seed.unwrap_or_default(), options)
     }
 }
 
-/// How to measure, where the results go, and where the run is kept.
-#[derive(Debug, Args)]
+/// How to measure, where the results go, and where the run is kept. The default is for a command that lets the user
+/// choose only a part of it.
+#[derive(Debug, Default, Args)]
 pub(crate) struct RunArguments {
     #[command(flatten)]
     pub(crate) execution: ExecutionArguments,
@@ -73,15 +69,6 @@ pub(crate) struct RunArguments {
     /// Say how long it takes and what it writes, and stop; with --json as JSON
     #[arg(long, help_heading = RUN, hide_short_help = true, conflicts_with = "export")]
     pub(crate) estimate: bool,
-}
-
-impl From<ExecutionArguments> for RunArguments {
-    /// Arguments for a resumed run, which is in an archive already.
-    fn from(execution: ExecutionArguments) -> Self {
-        let folder = ArchiveFolder { archive: None };
-        let archive_arguments = ArchiveArguments { folder, no_archive: false };
-        Self { execution, archive_arguments, export: None, estimate: false }
-    }
 }
 
 /// How smartctl reaches the drive of a target.
@@ -110,7 +97,7 @@ impl SmartctlArgument {
 }
 
 /// The folder of all runs.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(crate) struct ArchiveFolder {
     /// Folder of all runs [default: ~/.local/share/likenew/runs]
     #[arg(long, value_name = "DIR", help_heading = ARCHIVE)]
@@ -120,7 +107,10 @@ pub(crate) struct ArchiveFolder {
 impl ArchiveFolder {
     /// The path from the command line, or the default.
     pub(crate) fn root(&self) -> Result<PathBuf> {
-        archive_root(self.archive.as_deref())
+        match &self.archive {
+            Some(root) => Ok(root.clone()),
+            None => Ok(Archive::default_root(|name| std::env::var_os(name)).map_err(anyhow::Error::new)?),
+        }
     }
 
     pub(crate) fn archive(&self) -> Result<Archive> {
@@ -128,16 +118,8 @@ impl ArchiveFolder {
     }
 }
 
-/// This folder of all runs, or the default.
-pub(crate) fn archive_root(path: Option<&Path>) -> Result<PathBuf> {
-    match path {
-        Some(root) => Ok(root.to_owned()),
-        None => Ok(Archive::default_root(|name| std::env::var_os(name)).map_err(anyhow::Error::new)?),
-    }
-}
-
 /// Where a run is kept.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 #[command(next_help_heading = ARCHIVE)]
 pub(crate) struct ArchiveArguments {
     #[command(flatten)]
@@ -148,7 +130,7 @@ pub(crate) struct ArchiveArguments {
 }
 
 /// How to measure and where the results go.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(crate) struct ExecutionArguments {
     #[command(flatten)]
     pub(crate) output: Output,
@@ -183,22 +165,6 @@ pub(crate) struct ExecutionArguments {
 }
 
 impl ExecutionArguments {
-    /// Defaults for a command that lets the user choose only its output.
-    pub(crate) fn with_output(output: Output) -> Self {
-        Self {
-            output,
-            engine: EngineName::Auto,
-            reserve: None,
-            samples: false,
-            consent: None,
-            destroy: Vec::new(),
-            progress: ProgressFormat::Bar,
-            log: None,
-            wait_for_drive: false,
-            yes: false,
-        }
-    }
-
     /// The settings with which an interrupted run is resumed.
     pub(crate) fn settings(&self) -> Settings {
         let engine = self.engine.to_possible_value().expect("every engine has a name");
@@ -224,16 +190,17 @@ impl ExecutionArguments {
 }
 
 /// How progress is shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ProgressFormat {
     /// A bar, on a terminal
+    #[default]
     Bar,
     /// Lines of JSON, for programs
     Json,
 }
 
 /// How results are shown, and where else they go.
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = OUTPUT)]
 pub(crate) struct Output {
     /// Show everything: evidence, caveats, tables and plots
@@ -341,43 +308,46 @@ pub(crate) fn refusal(error: &clap::Error, first: Option<String>) -> Option<Stri
     ours.or_else(|| nothing_typed(error)).or_else(|| not_a_whole_number(error))
 }
 
+/// What clap says of an error under this key, if that is a text.
+fn context(error: &clap::Error, kind: ContextKind) -> Option<&str> {
+    match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text),
+        _ => None,
+    }
+}
+
+/// Like [`context`], for a list.
+fn context_list(error: &clap::Error, kind: ContextKind) -> &[String] {
+    match error.get(kind) {
+        Some(ContextValue::Strings(texts)) => texts,
+        _ => &[],
+    }
+}
+
 /// The sentence for a command that does not exist; `None` for clap's other errors. `first` is the first word of
 /// the command line.
 fn unknown_command(error: &clap::Error, first: Option<String>) -> Option<String> {
-    let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand) else { return None };
-    let near = match error.get(ContextKind::SuggestedSubcommand) {
-        // The most similar is the last.
-        Some(ContextValue::Strings(names)) => names.last().map(String::as_str),
-        _ => None,
-    };
+    let typed = context(error, ContextKind::InvalidSubcommand)?;
+    // The most similar is the last.
+    let near = context_list(error, ContextKind::SuggestedSubcommand).last();
     let parent = first.filter(|first| first != typed);
-    Some(wording::unknown_command(parent.as_deref(), typed, near))
+    Some(wording::unknown_command(parent.as_deref(), typed, near.map(String::as_str)))
 }
 
 /// The sentence for an option or argument whose value is empty; `None` for clap's other errors. Whatever parses the
 /// value would quote nothing.
 fn nothing_typed(error: &clap::Error) -> Option<String> {
-    let (Some(ContextValue::String(option)), Some(ContextValue::String(typed))) =
-        (error.get(ContextKind::InvalidArg), error.get(ContextKind::InvalidValue))
-    else {
-        return None;
-    };
-    let names = match error.get(ContextKind::ValidValue) {
-        Some(ContextValue::Strings(names)) => names.as_slice(),
-        _ => &[],
-    };
-    typed.is_empty().then(|| wording::nothing_typed(option, names))
+    let option = context(error, ContextKind::InvalidArg)?;
+    context(error, ContextKind::InvalidValue).filter(|typed| typed.is_empty())?;
+    Some(wording::nothing_typed(option, context_list(error, ContextKind::ValidValue)))
 }
 
 /// The sentence for an option that takes a whole number and got something else, which clap says in words of Rust's
 /// parser; `None` for clap's other errors.
 fn not_a_whole_number(error: &clap::Error) -> Option<String> {
     let reason = error.source()?.downcast_ref::<ParseIntError>()?;
-    let text = |kind| match error.get(kind) {
-        Some(ContextValue::String(text)) => Some(text.as_str()),
-        _ => None,
-    };
-    let (option, typed) = (text(ContextKind::InvalidArg)?, text(ContextKind::InvalidValue)?);
+    let option = context(error, ContextKind::InvalidArg)?;
+    let typed = context(error, ContextKind::InvalidValue)?;
     let option = option.split(' ').next().unwrap_or(option);
     Some(match reason.kind() {
         IntErrorKind::PosOverflow => wording::option_too_large(option, typed),
@@ -392,9 +362,10 @@ pub(crate) enum Switch {
     Off,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum EngineName {
     /// io_uring, or threads where the system refuses io_uring
+    #[default]
     Auto,
     /// io_uring only
     Uring,

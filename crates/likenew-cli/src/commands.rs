@@ -19,6 +19,8 @@ mod watch;
 
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, FromArgMatches};
+use likenew_core::instrument::Instrument;
+use likenew_core::target::Clock;
 use likenew_procedures::age::AgeOptions;
 use likenew_procedures::bench::BenchOptions;
 use likenew_procedures::cache::CacheOptions;
@@ -31,11 +33,11 @@ use likenew_procedures::trim::TrimOptions;
 use likenew_procedures::verify::VerifyOptions;
 use likenew_procedures::xray::XrayOptions;
 
-use crate::access::Access;
 use crate::arguments::TargetArguments;
+use crate::console::note;
 use crate::exit::{Exit, Failure, Result};
 use crate::measure::measure_with;
-use crate::resolved_target::ResolvedTarget;
+use crate::resolved_target::{Access, ResolvedTarget};
 use crate::wording::{self, help as help_wording};
 
 /// A command. Its fields are its options, and its doc comment is its text in `--help`.
@@ -114,11 +116,32 @@ impl<O: Options, M> Measured<O, M> {
         self.options.writes(&|key| self.is_chosen(key))
     }
 
-    /// The options, fitted to a target.
+    /// The options, fitted to a target. Prints what the user should know of that.
     fn options(&self, target: &ResolvedTarget) -> Result<O> {
+        let (usable_bytes, unknown) = match target.usable_bytes() {
+            Ok(bytes) => (Some(bytes), None),
+            Err(failure) => (None, Some(failure)),
+        };
+        let mut fitting = Fitting {
+            usable_bytes,
+            is_folder: target.is_folder(),
+            is_writable: target.is_writable(),
+            is_real: target.is_real(),
+            is_chosen: &|key| self.is_chosen(key),
+            notes: Vec::new(),
+        };
         let mut options = self.options.clone();
-        fit(target, &|key| self.is_chosen(key), |fitting| options.fit(fitting))?;
-        Ok(options)
+        let fitted = options.fit(&mut fitting);
+        fitting.notes.iter().for_each(note);
+        match (fitted, unknown) {
+            (Ok(()), _) => Ok(options),
+            (Err(Unfit::Because(sentence)), _) => Err(Failure::Usage(sentence)),
+            (Err(Unfit::UnknownSize), failure) => Err(failure.expect("that is why it is unknown")),
+            (Err(Unfit::ReadOnly), _) => {
+                let refusal = target.refuse_writing().expect_err("nothing was agreed to");
+                Err(refusal.with_hint(wording::with_op_read_hint))
+            }
+        }
     }
 }
 
@@ -130,35 +153,6 @@ impl<O: Options + 'static> Command for Measured<O> {
         let access = Access::writing(self.writes());
         measure_with(&self.arguments, O::DESCRIPTOR.name, access, |target| self.options(target))
     }
-}
-
-/// Adapts options to a target with `fit`, and prints its notes for the user.
-fn fit<T>(
-    target: &ResolvedTarget,
-    is_chosen: &dyn Fn(&str) -> bool,
-    fit: impl FnOnce(&mut Fitting<'_>) -> Result<T, Unfit>,
-) -> Result<T> {
-    let (usable_bytes, unknown) = match target.usable_bytes() {
-        Ok(bytes) => (Some(bytes), None),
-        Err(failure) => (None, Some(failure)),
-    };
-    let mut fitting = Fitting {
-        usable_bytes,
-        is_folder: target.is_folder(),
-        is_writable: target.is_writable(),
-        is_real: target.is_real(),
-        is_chosen,
-        notes: Vec::new(),
-    };
-    let fitted = fit(&mut fitting);
-    fitting.notes.iter().for_each(crate::console::note);
-    fitted.map_err(|unfit| match (unfit, unknown) {
-        (Unfit::Because(sentence), _) => Failure::Usage(sentence),
-        (Unfit::UnknownSize, failure) => failure.expect("that is why it is unknown"),
-        (Unfit::ReadOnly, _) => {
-            with_op_read_hint(target.refuse_writing().expect_err("nothing was agreed to"))
-        }
-    })
 }
 
 fn read<C: Command>(matches: &ArgMatches) -> Result<TypedCommand, clap::Error> {
@@ -231,15 +225,14 @@ pub(crate) fn typed(matches: &ArgMatches) -> Result<TypedCommand, clap::Error> {
 
 /// Names of commands that a served page may start, in the order of the overview.
 fn served() -> impl Iterator<Item = &'static str> {
-    let names = help_wording::GROUPS.iter().flat_map(|(_, commands)| *commands).map(|(name, _)| *name);
+    let names = help_wording::GROUPS.iter().flat_map(|group| &group.commands).map(|(name, _)| *name);
     names.filter(|name| COMMANDS.iter().any(|row| row.name == *name && row.is_served))
 }
 
-fn with_op_read_hint(failure: Failure) -> Failure {
-    match failure {
-        Failure::Refused(text) => Failure::Refused(wording::with_op_read_hint(&text)),
-        other => other,
-    }
+/// The instrument of results that are not from I/O of this program, so that nothing of it is calibrated.
+fn uncalibrated(engine: String, system: Option<String>) -> Instrument {
+    let version = env!("CARGO_PKG_VERSION").to_owned();
+    Instrument { version, clock: Clock::Wall, engine, system, calibration: None }
 }
 
 /// The typed seed; without one, a new seed on a real drive, and 0 elsewhere. On a real drive, only

@@ -67,29 +67,27 @@ pub fn run_command(words: &[String], drives: HashMap<PathBuf, Vec<u8>>) -> Resul
     let typed = std::iter::once("likenew".into()).chain(words.iter().map(OsString::from));
     let end = match crate::parse(typed) {
         Ok(command) => command(),
-        Err(error) => Err(usage(&error, words)),
+        Err(error) => {
+            let ours = arguments::refusal(&error, words.first().cloned());
+            Err(Failure::Usage(ours.unwrap_or_else(|| error.to_string())))
+        }
     };
     let output = OUTPUT.take().unwrap_or_default();
-    let failed = |kind, message: String| Err(CommandFailure { kind, message: plain(&message) });
+    let failed = |kind, message: String| {
+        let message = anstream::adapter::strip_str(&message).to_string();
+        Err(CommandFailure { kind, message })
+    };
     match end {
         Ok(Exit::Fine | Exit::Problem) => Ok(output),
-        Ok(Exit::Interrupted) => failed(FailureKind::Interrupted, wording::STOPPED_EARLY.into()),
+        Ok(Exit::Interrupted) | Err(Failure::Interrupted) => {
+            failed(FailureKind::Interrupted, wording::STOPPED_EARLY.into())
+        }
         Ok(Exit::Unfinished | Exit::Usage | Exit::Refused) => failed(FailureKind::Unfinished, output),
         Err(Failure::Usage(text)) => failed(FailureKind::Usage, text),
         Err(Failure::Refused(text)) => failed(FailureKind::Refused, text),
         Err(Failure::Stopped(text)) => failed(FailureKind::Interrupted, text.to_owned()),
         Err(failure @ Failure::Other(_)) => failed(FailureKind::Unfinished, failure.reason()),
     }
-}
-
-/// The failure for a wrong command line.
-fn usage(error: &clap::Error, words: &[String]) -> Failure {
-    Failure::Usage(arguments::refusal(error, words.first().cloned()).unwrap_or_else(|| error.to_string()))
-}
-
-/// Removes the escape codes of colors.
-fn plain(text: &str) -> String {
-    anstream::adapter::strip_str(text).to_string()
 }
 
 /// Keeps printed text for the other program. False if this thread runs no command for one.

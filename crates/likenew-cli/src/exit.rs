@@ -63,6 +63,9 @@ pub(crate) enum Failure {
     /// The user stopped it before it began.
     #[error("{0}")]
     Stopped(&'static str),
+    /// The user stopped it, and nothing needs to be said.
+    #[error("{}", wording::STOPPED_EARLY)]
+    Interrupted,
     /// Any other error.
     #[error(transparent)]
     Other(#[from] anyhow::Error),
@@ -84,11 +87,21 @@ impl Failure {
         }
     }
 
+    /// Refuses wrong usage with this sentence, if it is wrong.
+    pub(crate) fn reject_if(is_wrong: bool, sentence: impl Into<String>) -> Result<()> {
+        if is_wrong { Err(Self::Usage(sentence.into())) } else { Ok(()) }
+    }
+
+    /// Refuses for safety with this sentence, if it is unsafe.
+    pub(crate) fn refuse_if(is_unsafe: bool, sentence: impl Into<String>) -> Result<()> {
+        if is_unsafe { Err(Self::Refused(sentence.into())) } else { Ok(()) }
+    }
+
     pub(crate) fn exit(&self) -> Exit {
         match self {
             Self::Usage(_) => Exit::Usage,
             Self::Refused(_) => Exit::Refused,
-            Self::Stopped(_) => Exit::Interrupted,
+            Self::Stopped(_) | Self::Interrupted => Exit::Interrupted,
             Self::Other(_) => Exit::Unfinished,
         }
     }
@@ -104,9 +117,16 @@ impl Failure {
     /// The reason alone, for programs.
     pub(crate) fn reason(&self) -> String {
         match self {
-            Self::Usage(text) | Self::Refused(text) => text.clone(),
-            Self::Stopped(text) => (*text).to_owned(),
             Self::Other(error) => with_causes(error),
+            other => other.to_string(),
+        }
+    }
+
+    /// The same failure; a refusal also says what else can be done.
+    pub(crate) fn with_hint(self, hint: fn(&str) -> String) -> Self {
+        match self {
+            Self::Refused(text) => Self::Refused(hint(&text)),
+            other => other,
         }
     }
 }
@@ -164,9 +184,8 @@ impl From<TargetError> for Failure {
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
         match error {
-            RunError::Unfit(text) => Self::Usage(text),
+            RunError::Unfit(reason) | RunError::Recording(reason) => Self::Usage(reason),
             RunError::TargetError(target_error) => target_error.into(),
-            RunError::Recording(reason) => Self::Usage(reason),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use indexmap::IndexMap;
 use likenew_core::facts::{FactRow, Facts};
 use likenew_core::findings::{Answer, Findings, Standing};
 use likenew_core::quantity::{Rate, Share, Size};
@@ -33,17 +34,11 @@ impl fmt::Display for Factsheet<'_> {
         let rows = self.facts.rows();
         self.write_wrapped(f, "", "", &self.findings.summary)?;
         self.items(f, "  • ", &self.striking())?;
-        let mut groups: Vec<Vec<&FactRow>> = Vec::new();
+        let mut groups: IndexMap<(&str, &str), Vec<&FactRow>> = IndexMap::new();
         for row in rows.iter().filter(|row| row.unknown.is_none()) {
-            let is_of = |group: &&mut Vec<&FactRow>| {
-                (&group[0].section, &group[0].subject) == (&row.section, &row.subject)
-            };
-            match groups.iter_mut().find(is_of) {
-                Some(group) => group.push(row),
-                None => groups.push(vec![row]),
-            }
+            groups.entry((&row.section, &row.subject)).or_default().push(row);
         }
-        groups.iter().try_for_each(|group| self.group(f, group))?;
+        groups.values().try_for_each(|group| self.group(f, group))?;
         self.unknown(f, &rows)?;
         self.write_open(f)
     }
@@ -177,24 +172,20 @@ impl Factsheet<'_> {
 
     /// Unknown facts, a line for each reason.
     fn unknown(&self, f: &mut fmt::Formatter<'_>, rows: &[FactRow]) -> fmt::Result {
-        let mut reasons: Vec<(String, Option<&str>, Vec<String>)> = Vec::new();
+        let mut reasons: IndexMap<(&str, Option<&str>), Vec<String>> = IndexMap::new();
         for row in rows {
             let Some(reason) = &row.unknown else { continue };
-            let help = row.help.as_deref();
-            match reasons.iter_mut().find(|known| known.0 == *reason && known.1 == help) {
-                Some((.., names)) => names.push(words(row)),
-                None => reasons.push((reason.clone(), help, vec![words(row)])),
-            }
+            reasons.entry((reason, row.help.as_deref())).or_default().push(words(row));
         }
         if reasons.is_empty() {
             return Ok(());
         }
         writeln!(f, "\nUnavailable")?;
         // Facts that the user can get come first.
-        reasons.sort_by_key(|(_, help, names)| (help.is_none(), std::cmp::Reverse(names.len())));
+        reasons.sort_by_key(|(_, help), names| (help.is_none(), std::cmp::Reverse(names.len())));
         let reasons: Vec<String> = reasons
             .into_iter()
-            .map(|(reason, help, mut names)| {
+            .map(|((reason, help), mut names)| {
                 names.dedup();
                 let help = help.map_or_else(String::new, |help| format!(" ({help})"));
                 format!("{reason}{help}: {}", names.join(", "))
@@ -212,18 +203,13 @@ fn words(row: &FactRow) -> String {
 fn name_without_unit(row: &FactRow) -> String {
     const UNITS: [&str; 10] =
         ["_bytes_per_s", "_bits_per_s", "_bytes", "_percent", "_hours", "_rpm", "_ms", "_us", "_s", "_c"];
-    let (name, end) = ["_max", "_p10", "_p50", "_p90"]
+    const ENDS: [(&str, &str); 4] =
+        [("_max", ", at most"), ("_p10", ", p10"), ("_p50", ", p50"), ("_p90", ", p90")];
+    let (name, end) = ENDS
         .iter()
-        .find_map(|end| Some((row.fact.strip_suffix(end)?, *end)))
+        .find_map(|(key, end)| Some((row.fact.strip_suffix(key)?, *end)))
         .unwrap_or((&row.fact, ""));
     let name = UNITS.iter().find_map(|unit| name.strip_suffix(unit)).unwrap_or(name);
-    let end = match end {
-        "_max" => ", at most",
-        "_p10" => ", p10",
-        "_p50" => ", p50",
-        "_p90" => ", p90",
-        _ => "",
-    };
     format!("{}{end}", name.replace('_', " "))
 }
 

@@ -6,7 +6,6 @@
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests make files"))]
 #![cfg_attr(not(test), warn(clippy::print_stdout, clippy::print_stderr))]
 
-mod access;
 #[cfg(test)]
 mod advice_tests;
 mod arguments;
@@ -23,8 +22,6 @@ mod manual;
 mod measure;
 mod output;
 mod output_file;
-mod pasted;
-mod picture_file;
 mod plan_file;
 mod printed;
 mod progress;
@@ -35,7 +32,6 @@ mod references;
 mod refreshing;
 mod resolved_target;
 mod run_observer;
-mod run_report;
 mod screen;
 mod wording;
 
@@ -44,7 +40,7 @@ use std::ffi::OsString;
 use likenew_real::scratch::{UnremovedScratch, unremoved_directories};
 
 use crate::commands::TypedCommand;
-use crate::exit::Exit;
+use crate::exit::{Exit, Failure};
 
 pub use crate::commands::serve::plan_grammar;
 pub use crate::embedding::{CommandFailure, FailureKind, Interruption, run_command};
@@ -62,8 +58,9 @@ pub fn main(command_line: Vec<OsString>, program: Vec<OsString>) -> u8 {
     report_unremoved();
     match ended {
         Ok(exit) => exit as u8,
+        Err(Failure::Interrupted) => Exit::Interrupted as u8,
         Err(failure) => {
-            crate::console::note(failure.message());
+            console::note(failure.message());
             failure.exit() as u8
         }
     }

@@ -9,6 +9,7 @@ use anyhow::Context as _;
 use clap::Arg;
 use clap_complete::Shell;
 use clap_mangen::Man;
+use indexmap::IndexMap;
 use likenew_core::units::amount;
 use likenew_diagnosis::{ALL, Cause};
 use likenew_procedures::all::DESCRIPTORS;
@@ -17,7 +18,7 @@ use roff::{Roff, bold, roman};
 
 use crate::exit::Result;
 use crate::output_file;
-use crate::wording::help::{ABOUT, EXIT_CODES, GROUPS, SIM, TARGETS, USAGE, example_lines};
+use crate::wording::help::{ABOUT, EXIT_CODES, GROUPS, Group, SIM, TARGETS, USAGE, example_lines};
 use crate::wording::manual as wording;
 
 /// Writes everything into a folder, and returns the number of files.
@@ -120,8 +121,8 @@ fn program_page(grammar: &clap::Command) -> File {
     page.control("SH", [wording::TARGETS]);
     markdown::append(&mut page, &literal_block(TARGETS));
     page.control("SH", [wording::COMMANDS]);
-    for (group, commands) in GROUPS {
-        page.control("SS", [group]);
+    for Group { title, commands } in &*GROUPS {
+        page.control("SS", [*title]);
         for (name, _) in commands {
             let about = grammar.find_subcommand(name).map(about).unwrap_or_default();
             page.control("TP", []);
@@ -258,8 +259,8 @@ fn contents_line(page: &File) -> String {
 
 fn commands_reference(grammar: &clap::Command) -> File {
     let mut text = format!("# {}\n\n{}\n", wording::COMMANDS_TITLE, wording::COMMANDS_INTRODUCTION);
-    for (group, commands) in GROUPS {
-        text += &format!("\n## {group}\n\n");
+    for Group { title, commands } in &*GROUPS {
+        text += &format!("\n## {title}\n\n");
         for (name, _) in commands {
             let about = grammar.find_subcommand(name).map(about).unwrap_or_default();
             text += &format!("- [`{name}`](commands/{name}.md): {about}\n");
@@ -292,18 +293,13 @@ fn command_reference(command: &clap::Command) -> File {
 fn options(command: &clap::Command) -> String {
     let usage = command.clone().render_usage().to_string();
     let mut text = format!("\n{}", literal_block(usage.trim_start_matches("Usage: ")));
-    let shown: Vec<&Arg> = command.get_arguments().filter(|argument| !argument.is_hide_set()).collect();
-    let mut headings: Vec<Option<&str>> = Vec::new();
-    for heading in shown.iter().map(|argument| argument.get_help_heading()) {
-        if !headings.contains(&heading) {
-            headings.push(heading);
-        }
+    let mut by_heading: IndexMap<Option<&str>, String> = IndexMap::new();
+    for argument in command.get_arguments().filter(|argument| !argument.is_hide_set()) {
+        *by_heading.entry(argument.get_help_heading()).or_default() += &option(argument);
     }
-    for heading in headings {
+    for (heading, options) in by_heading {
         text += &heading.map_or_else(|| "\n".to_owned(), |heading| format!("\n**{heading}**\n\n"));
-        for argument in shown.iter().filter(|argument| argument.get_help_heading() == heading) {
-            text += &option(argument);
-        }
+        text += &options;
     }
     text
 }

@@ -7,13 +7,16 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use clap::ColorChoice;
 use indexmap::IndexMap;
-use likenew_archive::{ArchiveError, SampleReader};
+use likenew_archive::{ArchiveError, DriveSignature, SampleReader, sample_files};
 use likenew_compare::{ComparedRun, compare};
 use likenew_core::drive::Identity;
-use likenew_core::findings::Row;
+use likenew_core::findings::{Findings, Row};
+use likenew_core::instrument::Instrument;
 use likenew_core::io::Sample;
-use likenew_core::procedure::Plan;
-use likenew_core::shell::shell_quote;
+use likenew_core::probe::ProbeResult;
+use likenew_core::procedure::{Evidence, Plan};
+use likenew_core::shell::{shell_quote, without_sudo};
+use likenew_core::target::Clock;
 use likenew_core::units::Nanos;
 use likenew_history::metrics::Attempt;
 use likenew_report::csv::csv;
@@ -22,18 +25,98 @@ use likenew_report::embedded_samples::{EmbeddedSamples, ShownIo};
 use likenew_report::html;
 use likenew_report::labeled_document::{LabeledDocument, RunSource, label_runs, short_names};
 use likenew_report::markdown::markdown;
+use likenew_report::run_document::of_run;
 use likenew_report::terminal::{Terminal, View, escape_steering, show};
 use rustix::io::Errno;
 use serde::Serialize;
 
 use crate::arguments::{ArchiveArguments, Output};
-use crate::exit::{Exit, Result};
+use crate::exit::{Exit, Failure, Result};
+use crate::factsheet::Factsheet;
 use crate::{console, embedding, interrupt, output_file, wording};
 
-/// Shows one or several documents in all requested forms. The hint for details names the same command.
-pub(crate) fn put(documents: Vec<Document>, output: &Output) -> Result<()> {
-    let members = documents.into_iter().map(Member::alone);
-    put_with(&SideBySide::new(members.collect()), None, output, &same_command())
+/// Evidence, what a procedure concluded from it, and what measured it.
+pub(crate) struct RunReport {
+    pub(crate) evidence: Evidence,
+    pub(crate) findings: Findings,
+    pub(crate) instrument: Instrument,
+    /// A simulated run has no date.
+    pub(crate) source: RunSource,
+    /// The folder of the run, if it is kept.
+    folder: Option<PathBuf>,
+}
+
+impl RunReport {
+    /// The report of a run. Commands for root lose their sudo.
+    pub(crate) fn new(
+        evidence: Evidence,
+        mut findings: Findings,
+        instrument: Instrument,
+        started_at: Option<String>,
+        folder: Option<PathBuf>,
+    ) -> Self {
+        if rustix::process::geteuid().is_root() {
+            let actions = findings.answers.iter_mut().flat_map(|answer| &mut answer.actions);
+            for command in actions.flat_map(|action| [&mut action.command, &mut action.undo]).flatten() {
+                *command = without_sudo(command);
+            }
+        }
+        let started_at = started_at.filter(|_| instrument.clock == Clock::Wall);
+        let source = RunSource { started_at, file: None };
+        Self { evidence, findings, instrument, source, folder }
+    }
+
+    /// Shows a report in all requested forms. The hint for details names the same command.
+    pub(crate) fn show_alone(self, output: &Output) -> Result<()> {
+        Self::show(vec![self], None, output, same_command(), false)
+    }
+
+    /// Shows reports in all requested forms: one alone, or several side by side. Facts with details are a
+    /// sheet, with `origins` if asked for. With `list`, JSON is a list that ends with the failed targets.
+    pub(crate) fn show(
+        reports: Vec<Self>,
+        list: Option<&[FailedTarget]>,
+        output: &Output,
+        details_command: String,
+        origins: bool,
+    ) -> Result<()> {
+        let sheet = match &reports[..] {
+            [] => {
+                let json = list.zip(output.json.as_deref());
+                return json.map_or(Ok(()), |(failed, path)| write_to(path, &json_of(&[], Some(failed))?));
+            }
+            [report] => report.factsheet(output, origins),
+            _ => None,
+        };
+        let shown = SideBySide::new(reports.into_iter().map(Self::into_member).collect());
+        let text = || sheet.unwrap_or_else(|| text(&shown, output, details_command));
+        put_all(&shown, &shown.runs(), list, output, text)
+    }
+
+    /// The document of this report, with what is needed to show it beside others.
+    pub(crate) fn into_member(self) -> Member {
+        let Evidence { identity, observations, .. } = &self.evidence;
+        let drive = DriveSignature::observed(identity, observations);
+        let samples = self.folder.as_deref().map_or_else(Vec::new, sample_files);
+        let is_virtual = drive.is_some_and(|drive| drive.is_virtual);
+        let Self { evidence, findings, instrument, source, .. } = self;
+        Member { document: of_run(evidence, findings, instrument), source, is_virtual, samples }
+    }
+
+    /// The sheet of facts, if details of them were asked for. Without details or facts, a run of
+    /// `facts` is shown as any other.
+    fn factsheet(&self, output: &Output, origins: bool) -> Option<String> {
+        let is_of_facts = self.evidence.plan.procedure == "facts";
+        if !is_of_facts || !output.details || output.takes_standard_output() {
+            return None;
+        }
+        let facts = self.evidence.observations.iter().rev().find_map(|past| match &past.result {
+            ProbeResult::Facts(facts) => Some(facts),
+            _ => None,
+        })?;
+        let width = width().min(Factsheet::WIDTH_MAX);
+        Some(Factsheet { facts, findings: &self.findings, width, origins }.to_string())
+    }
 }
 
 /// A target that could not be measured, as JSON lists it after the documents.
@@ -62,54 +145,54 @@ impl FailedTarget {
     }
 }
 
-/// Writes the JSON if no target could be measured.
-pub(crate) fn write_failed(failed: &[FailedTarget], output: &Output) -> Result<()> {
-    match &output.json {
-        Some(path) => write_to(path, &json(&[], Some(failed))?),
-        None => Ok(()),
-    }
-}
-
-/// Like [`put`], with another command for details. With `list`, JSON is a list that ends with these failed targets.
-pub(crate) fn put_with(
-    documents: &SideBySide,
-    list: Option<&[FailedTarget]>,
-    output: &Output,
-    details_command: &str,
-) -> Result<()> {
-    put_all(documents, &documents.runs(), list, output, details_command)
+/// Shows documents in all requested forms. The hint for details names the same command.
+pub(crate) fn put(documents: &SideBySide, output: &Output) -> Result<()> {
+    put_all(documents, &documents.runs(), None, output, || text(documents, output, same_command()))
 }
 
 /// Shows how runs differ; only that is written as JSON.
 pub(crate) fn put_comparison(documents: &SideBySide, output: &Output) -> Result<()> {
-    put_all(documents, &documents.comparisons(), None, output, &same_command())
+    put_all(documents, &documents.comparisons(), None, output, || text(documents, output, same_command()))
 }
 
-/// Writes the files, and shows the documents even if that fails: they may have taken hours.
+/// Writes the files, and shows the text even if that fails: it may have taken hours. With `list`, JSON is a list that
+/// ends with these failed targets.
 fn put_all(
     documents: &SideBySide,
     json_documents: &[&Document],
     list: Option<&[FailedTarget]>,
     output: &Output,
-    details_command: &str,
+    text: impl FnOnce() -> String,
 ) -> Result<()> {
     let written = put_files(documents, json_documents, list, output);
     if !output.takes_standard_output() {
-        show_all(documents.shown(), output, details_command)?;
+        print(&text())?;
     }
     written?;
-    if output.markdown || output.takes_standard_output() { Ok(()) } else { print_page(output) }
+    match output.html.as_deref().filter(|path| *path != Path::new("-")) {
+        Some(path) if !output.markdown && !output.quiet && !output.takes_standard_output() => {
+            print(&wording::page_written(path))
+        }
+        _ => Ok(()),
+    }
 }
 
-fn show_all(documents: &[LabeledDocument], output: &Output, details_command: &str) -> Result<()> {
-    let text = if output.markdown {
-        markdown(documents)
-    } else {
-        show(documents, &terminal(output, details_command))
+/// The documents as text, and the ranking of replays.
+fn text(documents: &SideBySide, output: &Output, details_command: String) -> String {
+    let shown = documents.shown();
+    if output.markdown {
+        return markdown(shown);
+    }
+    // anstream drops color if it is not wanted, such as by NO_COLOR.
+    let color = match output.color {
+        ColorChoice::Always => true,
+        ColorChoice::Never => false,
+        ColorChoice::Auto => std::io::stdout().is_terminal(),
     };
-    print(&text)?;
-    let ranking = ranking(documents).filter(|_| !output.quiet && !output.markdown);
-    ranking.map_or(Ok(()), |ranking| print(&ranking))
+    let details_command = (output.view() == View::Screen).then_some(details_command);
+    let terminal = Terminal { width: width(), color, view: output.view(), details_command };
+    let ranking = ranking(shown).filter(|_| !output.quiet);
+    show(shown, &terminal) + &ranking.unwrap_or_default()
 }
 
 /// The command that shows the details of these runs: of the newest, if they are kept.
@@ -132,12 +215,6 @@ pub(crate) fn same_command() -> String {
     let words = console::typed_words().iter().map(|word| shell_quote(word)).collect::<Vec<_>>().join(" ");
     let command = wording::with_details(&format!("likenew {words}"));
     if command.chars().count() > COMMAND_WIDTH_MAX { wording::SAME_COMMAND.to_owned() } else { command }
-}
-
-/// Writes the files of documents that were already shown.
-pub(crate) fn write_beside(documents: &SideBySide, output: &Output) -> Result<()> {
-    put_files(documents, &documents.runs(), None, output)?;
-    print_page(output)
 }
 
 /// Refuses files that cannot be written, before hours are spent on their content.
@@ -167,10 +244,11 @@ fn put_files(
 ) -> Result<()> {
     let mut written = Vec::new();
     if let Some(path) = &output.html {
-        written.push(page(&documents.shown_with_samples()).and_then(|page| write_to(path, &page)));
+        let page = html::page(&documents.shown_with_samples()).context(wording::PAGE_FAILED);
+        written.push(page.map_err(Failure::from).and_then(|page| write_to(path, &page)));
     }
     if let Some(path) = &output.json {
-        written.push(json(json_documents, list).and_then(|text| write_to(path, &text)));
+        written.push(json_of(json_documents, list).and_then(|text| write_to(path, &text)));
     }
     if let Some((card, document)) = output.card.as_ref().zip(documents.shown().first()) {
         written.push(card.write(document));
@@ -186,16 +264,8 @@ fn put_files(
     written.into_iter().collect()
 }
 
-fn print_page(output: &Output) -> Result<()> {
-    let Some(path) = output.html.as_deref().filter(|path| *path != Path::new("-")) else { return Ok(()) };
-    if output.quiet {
-        return Ok(());
-    }
-    print(&wording::page_written(path))
-}
-
 /// JSON of one document as it is, or of several as a list. With `list`, always a list that ends with the failed targets.
-fn json(documents: &[&Document], list: Option<&[FailedTarget]>) -> Result<String> {
+fn json_of(documents: &[&Document], list: Option<&[FailedTarget]>) -> Result<String> {
     let mut texts: Vec<String> = documents
         .iter()
         .map(|document| document.to_json())
@@ -207,10 +277,6 @@ fn json(documents: &[&Document], list: Option<&[FailedTarget]>) -> Result<String
         [text] if list.is_none() => text.clone(),
         many => format!("[\n{}]\n", many.join(",\n")),
     })
-}
-
-fn page(documents: &[LabeledDocument]) -> Result<String> {
-    Ok(html::page(documents).context(wording::PAGE_FAILED)?)
 }
 
 /// Writes to a file, or to standard output for `-`.
@@ -247,17 +313,6 @@ pub(crate) fn print_to_reader(text: &str) -> Result<bool> {
     }
 }
 
-fn terminal(output: &Output, details_command: &str) -> Terminal {
-    // anstream drops color if it is not wanted, such as by NO_COLOR.
-    let color = match output.color {
-        ColorChoice::Always => true,
-        ColorChoice::Never => false,
-        ColorChoice::Auto => std::io::stdout().is_terminal(),
-    };
-    let details_command = (output.view() == View::Screen).then(|| details_command.to_owned());
-    Terminal { width: width(), color, view: output.view(), details_command }
-}
-
 /// Columns of the terminal, or of the variable COLUMNS, or 80.
 pub(crate) fn width() -> usize {
     const WITHOUT_TERMINAL: usize = 80;
@@ -266,6 +321,20 @@ pub(crate) fn width() -> usize {
         .map(|(width, _)| usize::from(width.0))
         .or_else(of_environment)
         .unwrap_or(WITHOUT_TERMINAL)
+}
+
+/// Lines of a table. Columns stand at their left side, or at their right one.
+pub(crate) fn table<const N: usize>(rows: &[[String; N]], is_right: [bool; N]) -> Vec<String> {
+    let count = |text: &String| text.chars().count();
+    let widths: [usize; N] =
+        std::array::from_fn(|column| rows.iter().map(|row| count(&row[column])).max().unwrap_or(0));
+    let line = |row: &[String; N]| {
+        let cells = row.iter().zip(widths).zip(is_right).map(|((cell, width), is_right)| {
+            if is_right { format!("{cell:>width$}") } else { format!("{cell:<width$}") }
+        });
+        cells.collect::<Vec<_>>().join("  ")
+    };
+    rows.iter().map(line).collect()
 }
 
 /// A document to show.
@@ -293,20 +362,16 @@ pub(crate) struct SideBySide {
 
 impl SideBySide {
     pub(crate) fn new(members: Vec<Member>) -> Self {
-        let (mut runs, mut others) = (Vec::new(), Vec::new());
-        for Member { document, source, is_virtual, samples } in members {
-            runs.push((document, source));
-            others.push((is_virtual, samples));
-        }
+        let to_parts =
+            |Member { document, source, is_virtual, samples }| ((document, source), (is_virtual, samples));
+        let (runs, others): (Vec<_>, Vec<_>) = members.into_iter().map(to_parts).unzip();
         let mut groups: IndexMap<String, Vec<(LabeledDocument, bool, Vec<PathBuf>)>> = IndexMap::new();
         for (labeled, (is_virtual, samples)) in label_runs(runs).into_iter().zip(others) {
             let group = groups.entry(labeled.document.procedure.clone()).or_default();
             group.push((labeled, is_virtual, samples));
         }
         let shown = groups.into_values().flat_map(|group| {
-            let members: Vec<(&LabeledDocument, bool)> =
-                group.iter().map(|(labeled, is_virtual, _)| (labeled, *is_virtual)).collect();
-            let comparison = comparison(&members).map(|comparison| (comparison, Vec::new()));
+            let comparison = comparison(&group).map(|comparison| (comparison, Vec::new()));
             comparison.into_iter().chain(group.into_iter().map(|(labeled, _, samples)| (labeled, samples)))
         });
         let (documents, samples) = shown.unzip();
@@ -341,30 +406,26 @@ impl SideBySide {
     }
 
     /// The documents of runs.
-    pub(crate) fn runs(&self) -> Vec<&Document> {
-        self.documents().filter(|document| !is_comparison(document)).collect()
+    fn runs(&self) -> Vec<&Document> {
+        self.documents(|document| document.procedure != COMPARISON)
     }
 
     /// The documents that compare runs.
     pub(crate) fn comparisons(&self) -> Vec<&Document> {
-        self.documents().filter(|document| is_comparison(document)).collect()
+        self.documents(|document| document.procedure == COMPARISON)
     }
 
-    fn documents(&self) -> impl Iterator<Item = &Document> {
-        self.documents.iter().map(|labeled| &labeled.document)
+    fn documents(&self, is_meant: fn(&Document) -> bool) -> Vec<&Document> {
+        self.documents.iter().map(|labeled| &labeled.document).filter(|document| is_meant(document)).collect()
     }
-}
-
-fn is_comparison(document: &Document) -> bool {
-    document.procedure == COMPARISON
 }
 
 /// How documents of one procedure differ, if there are several and they have a speed in common.
-fn comparison(group: &[(&LabeledDocument, bool)]) -> Option<LabeledDocument> {
-    let members: Vec<&LabeledDocument> = group.iter().map(|(labeled, _)| *labeled).collect();
+fn comparison(group: &[(LabeledDocument, bool, Vec<PathBuf>)]) -> Option<LabeledDocument> {
+    let members: Vec<&LabeledDocument> = group.iter().map(|(labeled, ..)| labeled).collect();
     let labels: Vec<&str> = members.iter().map(|labeled| labeled.label.as_str()).collect();
     let names = short_names(&members, true);
-    let runs = group.iter().zip(&names).map(|((labeled, is_virtual), name)| {
+    let runs = group.iter().zip(&names).map(|((labeled, is_virtual, _), name)| {
         let Document { plan, target, tables, .. } = &labeled.document;
         ComparedRun { name, plan, kind: target.kind, is_virtual: *is_virtual, tables }
     });
@@ -413,8 +474,8 @@ fn ranking(documents: &[LabeledDocument]) -> Option<String> {
     let is_busy = by == BUSY;
     let mut text = wording::ranking_title(is_busy);
     for (place, (value, replay)) in ranked.iter().enumerate() {
-        let label = format!("{:width$}", replay.label);
-        text += &wording::ranking_line(place + 1, &label, is_busy, span(*value), column_mean(replay, by.1));
+        let (label, span) = (format!("{:width$}", replay.label), Nanos(value.round() as u64));
+        text += &wording::ranking_line(place + 1, &label, is_busy, span, column_mean(replay, by.1));
     }
     Some(text)
 }
@@ -441,26 +502,12 @@ fn column_mean(replay: &LabeledDocument, key: &str) -> Option<f64> {
     likenew_stats::summary::mean(&values)
 }
 
-fn span(ns: f64) -> Nanos {
-    Nanos(ns.round() as u64)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn check(json: &Path) -> Result<(), String> {
-        let output = Output {
-            details: false,
-            quiet: false,
-            markdown: false,
-            csv: None,
-            card: None,
-            html: None,
-            json: Some(json.to_owned()),
-            color: ColorChoice::Never,
-            log_has_standard_output: false,
-        };
+        let output = Output { json: Some(json.to_owned()), ..Output::default() };
         check_files(&output).map_err(|failure| failure.message())
     }
 

@@ -1,4 +1,4 @@
-//! A file that a user asked for. It is written beside its path and renamed at the end: a file is
+//! A file that a user asked for, such as a picture. It is written beside its path and renamed at the end: a file is
 //! replaced as a whole, and a link instead of its target. A device, a pipe or a folder is refused.
 
 use std::fs::{File, Permissions};
@@ -7,6 +7,8 @@ use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _,
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
+use likenew_report::card;
+use likenew_report::labeled_document::LabeledDocument;
 use tempfile::{Builder, NamedTempFile};
 
 use crate::exit::{Failure, Result};
@@ -23,9 +25,7 @@ pub(crate) fn check(path: &Path) -> Result<()> {
     // A link to nothing can take a file, as can a link to a file.
     if let Ok(there) = path.metadata() {
         let kind = there.file_type();
-        if kind.is_dir() {
-            return Err(Failure::Usage(wording::folder_instead_of_file(path)));
-        }
+        Failure::reject_if(kind.is_dir(), wording::folder_instead_of_file(path))?;
         if !kind.is_file() {
             let is_device = kind.is_block_device() || kind.is_char_device();
             return Err(Failure::Usage(wording::no_regular_file(path, is_device)));
@@ -107,7 +107,8 @@ impl OutputFile {
     }
 }
 
-fn folder_of(path: &Path) -> &Path {
+/// The folder of a path; the current one for a mere name.
+pub(crate) fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
@@ -116,6 +117,63 @@ fn plain(error: &io::Error) -> io::Error {
     let source = std::error::Error::source(error).and_then(|source| source.downcast_ref::<io::Error>());
     let code = error.raw_os_error().or_else(|| source?.raw_os_error());
     code.map_or_else(|| error.kind().into(), io::Error::from_raw_os_error)
+}
+
+/// A picture file, whose name decides its format.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct PictureFile {
+    path: PathBuf,
+    is_png: bool,
+}
+
+impl PictureFile {
+    /// Takes the format from the end of the path.
+    ///
+    /// # Errors
+    /// The path does not end as a picture does, or this build cannot draw that format.
+    pub(crate) fn parse(path: &str) -> Result<Self, String> {
+        let path = PathBuf::from(path);
+        let extension = path.extension().map(|extension| extension.to_ascii_lowercase());
+        match extension.as_deref().and_then(std::ffi::OsStr::to_str) {
+            Some("svg") => Ok(Self { path, is_png: false }),
+            Some("png") if cfg!(feature = "png") => Ok(Self { path, is_png: true }),
+            Some("png") => Err(wording::NO_PNG_IN_BUILD.to_owned()),
+            _ => Err(wording::NO_PICTURE.to_owned()),
+        }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Draws a document into it.
+    ///
+    /// # Errors
+    /// This machine has no fonts for a PNG, or those of [`write`].
+    pub(crate) fn write(&self, document: &LabeledDocument) -> Result<()> {
+        let svg = card::svg(document);
+        let picture = if self.is_png { rasterized(&svg)? } else { svg.into_bytes() };
+        write(&self.path, &picture)
+    }
+}
+
+#[cfg(feature = "png")]
+fn rasterized(svg: &str) -> Result<Vec<u8>> {
+    use resvg::{tiny_skia, usvg};
+
+    let mut options = usvg::Options::default();
+    options.fontdb_mut().load_system_fonts();
+    Failure::refuse_if(options.fontdb.is_empty(), wording::NO_FONTS)?;
+    let tree = usvg::Tree::from_str(svg, &options).expect("it is a picture of our own");
+    let size = tree.size().to_int_size();
+    let mut pixels = tiny_skia::Pixmap::new(size.width(), size.height()).expect("it is small");
+    resvg::render(&tree, tiny_skia::Transform::default(), &mut pixels.as_mut());
+    Ok(pixels.encode_png().expect("pixels are encoded in memory"))
+}
+
+#[cfg(not(feature = "png"))]
+fn rasterized(_svg: &str) -> Result<Vec<u8>> {
+    unreachable!("a path of a PNG is refused")
 }
 
 #[cfg(test)]
@@ -186,5 +244,27 @@ mod tests {
                 fs::remove_file(link).unwrap();
             }
         }
+    }
+
+    #[test]
+    fn the_end_of_a_name_says_what_is_drawn() {
+        assert!(!PictureFile::parse("a/drive.SVG").unwrap().is_png);
+        for wrong in ["drive", "drive.jpg", "-", "png"] {
+            assert!(PictureFile::parse(wrong).unwrap_err().contains(".svg"), "{wrong}");
+        }
+    }
+
+    #[cfg(feature = "png")]
+    #[test]
+    fn a_png_has_the_size_of_the_picture_and_ink_on_it() {
+        let paper = r##"<svg xmlns="http://www.w3.org/2000/svg" width="300" height="100"><rect width="300" height="100" fill="#fff"/>TEXT</svg>"##;
+        let text =
+            r##"<text x="10" y="50" font-size="40" font-family="Open Sans, DejaVu Sans">drive</text>"##;
+        let drawn = |text| rasterized(&paper.replace("TEXT", text)).unwrap();
+        let (empty, written) = (drawn(""), drawn(text));
+        assert!(written.starts_with(b"\x89PNG\r\n\x1a\n"));
+        let side = |at: usize| u32::from_be_bytes(written[at..at + 4].try_into().unwrap());
+        assert_eq!((side(16), side(20)), (300, 100));
+        assert!(written.len() > empty.len() + 500, "{} and {} bytes", written.len(), empty.len());
     }
 }

@@ -13,7 +13,7 @@ use toml::de::{DeTable, DeValue};
 use toml::{Spanned, Table, Value};
 
 use crate::arguments::ExportFormat;
-use crate::exit::{Exit, Failure, Result};
+use crate::exit::{Failure, Result};
 use crate::{output, wording};
 
 /// Reads a plan and checks its options, or makes one of fio's jobs. `bytes_of` gives the size of the jobs' target.
@@ -163,12 +163,11 @@ fn line_of(text: &str, offset: usize) -> usize {
 }
 
 /// Prints the job file.
-pub(crate) fn export(program: ExportFormat, evidence: &Evidence, dry_run: &DryRun) -> Result<Exit> {
+pub(crate) fn export(program: ExportFormat, evidence: &Evidence, dry_run: &DryRun) -> Result<()> {
     let ExportFormat::Fio = program;
     let notes = notes(evidence, dry_run);
     let text = likenew_fio::export(&dry_run.workloads, &evidence.geometry, &filename(evidence), &notes);
-    output::print(&text.map_err(|error| Failure::Usage(error.to_string()))?)?;
-    Ok(Exit::Fine)
+    output::print(&text.map_err(|error| Failure::Usage(error.to_string()))?)
 }
 
 /// The file that fio opens. A folder gets one file; targets that only likenew can open are left to the user.

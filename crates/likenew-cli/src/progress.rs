@@ -2,7 +2,6 @@
 //! programs.
 
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
@@ -141,6 +140,12 @@ impl Drop for BarNote {
     }
 }
 
+/// A line for work whose end is unknown: the time so far, and a message.
+pub(crate) fn spinner() -> ProgressBar {
+    let style = ProgressStyle::with_template("{spinner} {elapsed}  {msg}").expect("the template is valid");
+    ProgressBar::new_spinner().with_style(style)
+}
+
 /// The bar of one run, drawn on standard error if that is a terminal.
 pub(crate) struct Progress {
     bar: ProgressBar,
@@ -167,37 +172,40 @@ struct Planning {
     last: Nanos,
 }
 
-impl Planning {
-    /// Whether planning again is affordable after this time, if it takes as long as the last time.
-    fn is_affordable(self, run_elapsed: Nanos) -> bool {
-        (self.elapsed + self.last).0 as f64 <= run_elapsed.0 as f64 * PLANNING_SHARE_MAX
-    }
-}
-
 /// Sums of the recorders of all lanes, and the forecast of the rest.
 struct SharedProgress {
-    /// Bytes moved in the whole run.
-    bytes_done: AtomicU64,
-    /// Bytes written in the whole run.
-    bytes_written: AtomicU64,
-    speed: Mutex<SpeedMeter>,
-    /// When the last line was written, on the wall clock and on the drive's; none before the first.
-    last_line: Mutex<Option<(Nanos, Nanos)>>,
-    /// Largest share of the run that was reported, as the bits of a float.
-    reported_share: AtomicU64,
-    /// Bytes and I/Os of the current workload.
-    bytes_moved: AtomicU64,
-    ios: AtomicU64,
-    /// Share of the current workload that is done, as the bits of a float.
-    share: AtomicU64,
-    /// That share by bytes or I/Os alone, without time.
-    work: AtomicU64,
-    /// When `share` and `work` were set, in nanoseconds of `elapsed_fn`.
-    at: AtomicU64,
+    sums: Mutex<Sums>,
     /// `None` if the rest is unknown.
     forecast: Option<Mutex<Forecast>>,
     /// Elapsed time.
     elapsed_fn: Box<ElapsedFn>,
+}
+
+/// What all recorders have seen.
+struct Sums {
+    /// Bytes moved in the whole run.
+    bytes_done: u64,
+    /// Bytes written in the whole run.
+    bytes_written: u64,
+    speed: SpeedMeter,
+    /// When the last line was written, on the wall clock and on the drive's; none before the first.
+    last_line: Option<(Nanos, Nanos)>,
+    /// Largest share of the run that was reported.
+    reported_share: f64,
+    current: WorkloadProgress,
+}
+
+/// How far the current workload is.
+#[derive(Default)]
+struct WorkloadProgress {
+    bytes_moved: u64,
+    ios: u64,
+    /// The share that is done.
+    share: f64,
+    /// That share by bytes or I/Os alone, without time.
+    work: f64,
+    /// When the shares were set, as elapsed time.
+    at: Nanos,
 }
 
 type ElapsedFn = dyn Fn() -> Nanos + Send + Sync;
@@ -208,27 +216,26 @@ const PLANNING_SHARE_MAX: f64 = 0.02;
 const REPLANNED_STEPS_MAX: usize = 2_000;
 
 impl SharedProgress {
-    fn share(&self) -> f64 {
-        f64::from_bits(self.share.load(Ordering::Relaxed))
+    fn elapsed(&self) -> Nanos {
+        (self.elapsed_fn)()
     }
 
     /// The time left, and how certain it is.
     fn remaining(&self) -> Option<(Nanos, Certainty)> {
-        let mut forecast = locked(self.forecast.as_ref()?);
+        let forecast = self.forecast.as_ref()?;
+        let WorkloadProgress { share, at, .. } = locked(&self.sums).current;
+        let mut forecast = locked(forecast);
         // A share older than the time would make the drive look slower.
-        let at = Nanos(self.at.load(Ordering::Relaxed));
-        let left = forecast.remaining(self.share(), at);
-        Some((Nanos(left.0.saturating_sub((self.elapsed_fn)().since(at).0)), forecast.certainty(left)))
+        let left = forecast.remaining(share, at);
+        Some((Nanos(left.0.saturating_sub(self.elapsed().since(at).0)), forecast.certainty(left)))
     }
-}
 
-impl SharedProgress {
     /// Writes a line, unless the last one is too recent.
-    fn report_line(&self, step: &str, bytes_done: u64, drive_time: Nanos) {
-        let now = (self.elapsed_fn)();
+    fn report_line(&self, step: &str, drive_time: Nanos) {
+        let now = self.elapsed();
         {
-            let mut last_line = locked(&self.last_line);
-            let is_due = last_line.is_none_or(|(wall, drive)| {
+            let mut sums = locked(&self.sums);
+            let is_due = sums.last_line.is_none_or(|(wall, drive)| {
                 // The drive's clock may start again with another workload.
                 let drive_moved = drive_time < drive || drive_time.since(drive) >= LINE_DRIVE_TIME;
                 let least = if drive_moved { LINE_INTERVAL_LEAST } else { LINE_INTERVAL };
@@ -237,27 +244,26 @@ impl SharedProgress {
             if !is_due {
                 return;
             }
-            *last_line = Some((now, drive_time));
+            sums.last_line = Some((now, drive_time));
         }
         let remaining = self.remaining();
         let left = remaining.filter(|(_, certainty)| *certainty == Certainty::About).map(|(left, _)| left);
-        let share = left.map(|left| now.0 as f64 / now.0.saturating_add(left.0).max(1) as f64);
-        let before = f64::from_bits(self.reported_share.load(Ordering::Relaxed));
-        // The reported share never falls.
-        let share = share.map(|share| share.max(before));
-        if let Some(share) = share {
-            self.reported_share.store(share.to_bits(), Ordering::Relaxed);
-        }
-        let speed = locked(&self.speed);
+        let mut sums = locked(&self.sums);
+        let share = left.map(|left| {
+            let share = now.0 as f64 / now.0.saturating_add(left.0).max(1) as f64;
+            // The reported share never falls.
+            sums.reported_share = sums.reported_share.max(share);
+            sums.reported_share
+        });
         report(&ProgressEvent::Progress {
             step,
             share,
             left_ns: left.map(|left| left.0),
             left: remaining.and_then(|(left, certainty)| wording::time_left(left, certainty)),
-            bytes_done,
-            bytes_written: self.bytes_written.load(Ordering::Relaxed),
-            bytes_per_s: speed.rate,
-            io: &speed.io,
+            bytes_done: sums.bytes_done,
+            bytes_written: sums.bytes_written,
+            bytes_per_s: sums.speed.rate,
+            io: &sums.speed.io,
             drive_time_ns: drive_time.0,
         });
     }
@@ -266,8 +272,7 @@ impl SharedProgress {
 impl Progress {
     /// For a run whose steps are unknown.
     pub(crate) fn new() -> Self {
-        let bar = if shows_lines() { ProgressBar::hidden() } else { ProgressBar::new(PARTS) };
-        Self::with(bar, None, wall_time())
+        Self::with(new_bar(), None, wall_time())
     }
 
     /// For the steps of a simulated run that is a reference; programs see them as one step.
@@ -280,7 +285,7 @@ impl Progress {
 
     /// For these steps on this drive; `earlier` is what was measured on it before.
     pub(crate) fn for_steps(steps: &[Step], drive: &dyn Drive, earlier: &[Segment]) -> Self {
-        let bar = if shows_lines() { ProgressBar::hidden() } else { ProgressBar::new(PARTS) };
+        let bar = new_bar();
         let forecast = || {
             let mut forecast = Forecast::new(steps, drive.geometry().clock, drive.identity().rotates());
             forecast.learn(earlier);
@@ -293,16 +298,14 @@ impl Progress {
 
     fn with(bar: ProgressBar, forecast: Option<Forecast>, elapsed_fn: Box<ElapsedFn>) -> Self {
         let state = Arc::new(SharedProgress {
-            bytes_done: 0.into(),
-            bytes_written: 0.into(),
-            speed: Mutex::new(SpeedMeter::new(shows_lines())),
-            last_line: Mutex::default(),
-            reported_share: 0.into(),
-            bytes_moved: 0.into(),
-            ios: 0.into(),
-            share: 0.into(),
-            work: 0.into(),
-            at: 0.into(),
+            sums: Mutex::new(Sums {
+                bytes_done: 0,
+                bytes_written: 0,
+                speed: SpeedMeter::new(shows_lines()),
+                last_line: None,
+                reported_share: 0.0,
+                current: WorkloadProgress::default(),
+            }),
             forecast: forecast.map(Mutex::new),
             elapsed_fn,
         });
@@ -325,28 +328,30 @@ impl Progress {
         if *step == Step::Done {
             return;
         }
-        let started_at = (self.state.elapsed_fn)();
-        let is_affordable = self.planning.is_affordable(started_at) && evidence.steps() < REPLANNED_STEPS_MAX;
+        let started_at = self.state.elapsed();
+        // If it takes as long as the last time.
+        let planning_ns = (self.planning.elapsed + self.planning.last).0 as f64;
+        let is_affordable =
+            planning_ns <= started_at.0 as f64 * PLANNING_SHARE_MAX && evidence.steps() < REPLANNED_STEPS_MAX;
         if !forecast.follows_plan(step) && is_affordable {
             let pace = |workload: &Workload| forecast.slowdown(workload);
             if let Ok(dry_run) = DryRun::with_rates(procedure, evidence, &pace) {
                 forecast.replan(&dry_run.planned_steps);
             }
-            self.planning.last = (self.state.elapsed_fn)().since(started_at);
+            self.planning.last = self.state.elapsed().since(started_at);
             self.planning.elapsed += self.planning.last;
         }
-        forecast.on_begin(step, (self.state.elapsed_fn)());
+        forecast.on_begin(step, self.state.elapsed());
     }
 
     /// The next workload or probe begins.
     pub(crate) fn on_begin(&mut self, name: &str, activity: &str) {
-        self.state.bytes_moved.store(0, Ordering::Relaxed);
-        self.state.ios.store(0, Ordering::Relaxed);
-        self.state.share.store(0, Ordering::Relaxed);
-        self.state.work.store(0, Ordering::Relaxed);
-        self.state.at.store((self.state.elapsed_fn)().0, Ordering::Relaxed);
-        let done = self.state.bytes_done.load(Ordering::Relaxed);
-        let started_at = (self.state.elapsed_fn)();
+        let started_at = self.state.elapsed();
+        let done = {
+            let mut sums = locked(&self.state.sums);
+            sums.current = WorkloadProgress { at: started_at, ..WorkloadProgress::default() };
+            sums.bytes_done
+        };
         *locked(&self.step) = CurrentStep { name: name.to_owned(), started_at, said_at: None };
         if self.is_reported {
             report(&ProgressEvent::Step { name, activity });
@@ -358,14 +363,14 @@ impl Progress {
     /// The workload or probe has ended.
     pub(crate) fn on_end(&mut self) {
         let Some(forecast) = &self.state.forecast else { return };
-        let work = f64::from_bits(self.state.work.load(Ordering::Relaxed));
-        locked(forecast).on_end(work, (self.state.elapsed_fn)());
+        let work = locked(&self.state.sums).current.work;
+        locked(forecast).on_end(work, self.state.elapsed());
     }
 
     /// Sets the share done, if the steps are unknown. Without a bar, a line reports it now and then.
     pub(crate) fn set_share(&self, done: usize, total: usize) {
         self.bar.set_position(PARTS * done as u64 / total.max(1) as u64);
-        let now = (self.state.elapsed_fn)();
+        let now = self.state.elapsed();
         let mut step = locked(&self.step);
         let left = (done > 0).then(|| {
             let each = now.since(step.started_at).0 as f64 / done as f64;
@@ -402,8 +407,9 @@ impl Progress {
 
     /// Adds bytes written that no recorder saw.
     pub(crate) fn add_written(&self, bytes: u64) {
-        self.state.bytes_done.fetch_add(bytes, Ordering::Relaxed);
-        self.state.bytes_written.fetch_add(bytes, Ordering::Relaxed);
+        let mut sums = locked(&self.state.sums);
+        sums.bytes_done += bytes;
+        sums.bytes_written += bytes;
     }
 
     /// A recorder that moves the bar, for one lane.
@@ -427,6 +433,11 @@ impl Progress {
         locked(&SHOWN).take();
         self.bar.finish_and_clear();
     }
+}
+
+/// A bar, which is not drawn where lines of JSON are.
+fn new_bar() -> ProgressBar {
+    if shows_lines() { ProgressBar::hidden() } else { ProgressBar::new(PARTS) }
 }
 
 /// A clock that starts now. The bar's own clock cannot be used, because the bar is locked while it is drawn.
@@ -485,34 +496,35 @@ impl Recorder for ProgressRecorder {
 impl ProgressRecorder {
     fn show(&mut self, now: Nanos) -> ControlFlow<Stop> {
         let state = &self.state;
-        let bytes = self.counts.bytes();
-        let done = state.bytes_done.fetch_add(bytes, Ordering::Relaxed) + bytes;
-        state.bytes_written.fetch_add(self.counts.written(), Ordering::Relaxed);
-        let rate = {
-            let mut speed = locked(&state.speed);
-            speed.add(&self.counts, now);
-            speed.rate
-        };
-        let moved = state.bytes_moved.fetch_add(bytes, Ordering::Relaxed) + bytes;
-        let ios = state.ios.fetch_add(self.ios as u64, Ordering::Relaxed) + self.ios as u64;
-        self.counts.clear();
-        (self.ios, self.last_draw) = (0, now);
         let share_of =
             |done: u64, bound: Option<u64>| bound.map_or(0.0, |bound| done as f64 / bound.max(1) as f64);
         let time = share_of(now.since(self.started_at).0, self.until.elapsed.map(|span| span.0));
-        let work = share_of(moved, self.until.bytes).max(share_of(ios, self.until.ops)).min(1.0);
-        state.work.store(work.to_bits(), Ordering::Relaxed);
-        state.share.store(time.max(work).min(1.0).to_bits(), Ordering::Relaxed);
-        state.at.store((state.elapsed_fn)().0, Ordering::Relaxed);
+        let (done, rate) = {
+            let mut sums = locked(&state.sums);
+            sums.bytes_done += self.counts.bytes();
+            sums.bytes_written += self.counts.written();
+            sums.speed.add(&self.counts, now);
+            let current = &mut sums.current;
+            current.bytes_moved += self.counts.bytes();
+            current.ios += self.ios as u64;
+            let work = share_of(current.bytes_moved, self.until.bytes);
+            current.work = work.max(share_of(current.ios, self.until.ops)).min(1.0);
+            current.share = time.max(current.work).min(1.0);
+            current.at = state.elapsed();
+            (sums.bytes_done, sums.speed.rate)
+        };
+        self.counts.clear();
+        (self.ios, self.last_draw) = (0, now);
+        // Nothing may be locked while the bar is drawn, because it asks for the time left.
         if let Some((left, _)) = state.remaining() {
-            let elapsed = (state.elapsed_fn)();
+            let elapsed = state.elapsed();
             let total = elapsed.0.saturating_add(left.0).max(1);
             // The bar never moves back.
             let position = (PARTS as f64 * (elapsed.0 as f64 / total as f64)) as u64;
             self.bar.set_position(position.max(self.bar.position()));
         }
         if self.is_reported && is_watched() {
-            state.report_line(&self.name, done, now);
+            state.report_line(&self.name, now);
         }
         self.bar.set_message(wording::progress(done, rate, &self.name));
         if interrupt::is_requested() {
@@ -527,6 +539,7 @@ impl ProgressRecorder {
 mod tests {
     use std::collections::BTreeMap;
     use std::io;
+    use std::sync::atomic::{AtomicU64, Ordering};
     use std::sync::mpsc::channel;
     use std::time::Duration;
 
@@ -540,7 +553,6 @@ mod tests {
     use likenew_sim::Spec;
 
     use super::*;
-    use crate::recordings::Recordings;
     use crate::resolved_target::read_file;
     use crate::run_observer::RunObserver;
 
@@ -718,16 +730,7 @@ mod tests {
         let forecast = Some(Forecast::new(&course, Clock::Wall, evidence.identity.rotates()));
         let elapsed_fn = Box::new(move || Nanos(time.now.load(Ordering::Relaxed)));
         let progress = Progress::with(ProgressBar::hidden(), forecast, elapsed_fn);
-        let recordings = Recordings::default();
-        let follow = RunObserver {
-            progress,
-            archive: None,
-            samples: None,
-            log: None,
-            recordings,
-            segments: 0,
-            writes_left: None,
-        };
+        let follow = RunObserver::new(progress);
         let mut timed = TimedProcedure { follow, estimates: estimates.clone() };
         let end = run_procedure(&mut drive, &*procedure, &mut evidence, &mut timed).unwrap();
         assert!(matches!(end, End::Complete), "{end:?}");
@@ -775,15 +778,8 @@ mod tests {
             let mut drive = Spec::parse(target).unwrap().open(read_file).unwrap();
             let new = Evidence::new(plan, drive.identity(), drive.geometry());
             let mut evidence = new.clone();
-            let mut follow = RunObserver {
-                progress: Progress::with(ProgressBar::hidden(), None, Box::new(|| Nanos::ZERO)),
-                archive: None,
-                samples: None,
-                log: None,
-                recordings: Recordings::default(),
-                segments: 0,
-                writes_left: None,
-            };
+            let progress = Progress::with(ProgressBar::hidden(), None, Box::new(|| Nanos::ZERO));
+            let mut follow = RunObserver::new(progress);
             run_procedure(&mut drive, &*procedure, &mut evidence, &mut follow).unwrap();
             let whole = evidence.segments.last().unwrap().ended_at.since(evidence.segments[0].started_at);
             let mut forecast = Forecast::new(&[], Clock::Wall, false);

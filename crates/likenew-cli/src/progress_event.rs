@@ -57,6 +57,12 @@ pub(crate) struct RunEstimate {
     pub(crate) bytes_rewritten: u64,
 }
 
+impl RunEstimate {
+    pub(crate) fn bytes_max(&self) -> u64 {
+        self.bytes_written.saturating_add(self.bytes_rewritten)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,7 +4,7 @@ use likenew_core::input::one_line;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use likenew_core::procedure::Plan;
 use likenew_core::trace::{ReplaySpec, TraceIo, TraceSource};
 use likenew_procedures::replay::{ReplayOptions, TraceSummary};
@@ -13,6 +13,7 @@ use likenew_trace::{OpenOptions, Surveyor, Trace, TraceError, open_stream};
 use crate::console::note;
 use crate::exit::{Failure, Result};
 use crate::interrupt::Stoppable;
+use crate::progress::spinner;
 use crate::{interrupt, wording};
 
 /// I/Os between two updates of the progress line.
@@ -32,7 +33,9 @@ impl Recordings {
     /// Opens a trace at its start.
     pub(crate) fn open(&mut self, replay_spec: &ReplaySpec) -> Result<Box<dyn TraceSource>, String> {
         let path = Path::new(&replay_spec.trace);
-        let checked_file = (path.to_owned(), file_stamp(path)?, replay_spec.digest.clone());
+        let about = std::fs::metadata(path).map_err(|error| wording::trace_unreadable(path, error))?;
+        let stamp = (about.len(), about.modified().ok());
+        let checked_file = (path.to_owned(), stamp, replay_spec.digest.clone());
         if !self.checked_files.contains(&checked_file) {
             let mut trace_scan = TraceScan::at(open(replay_spec)?);
             while trace_scan.next_io()?.is_some() {}
@@ -44,11 +47,6 @@ impl Recordings {
         }
         Ok(Box::new(open(replay_spec)?))
     }
-}
-
-fn file_stamp(path: &Path) -> Result<FileStamp, String> {
-    let about = std::fs::metadata(path).map_err(|error| wording::trace_unreadable(path, error))?;
-    Ok((about.len(), about.modified().ok()))
 }
 
 fn open(replay_spec: &ReplaySpec) -> Result<Trace, String> {
@@ -68,34 +66,33 @@ fn open_trace(trace: &str, format: Option<&str>, volume: Option<&str>) -> Result
     opened.map_err(|error| error.to_string())
 }
 
-/// Adds the survey of its trace to a plan of a replay, unless it is there. False if the user stopped it.
-pub(crate) fn complete(plan: &mut Plan) -> Result<bool> {
+/// Adds the survey of its trace to a plan of a replay, unless it is there.
+pub(crate) fn complete(plan: &mut Plan) -> Result<()> {
     let bad = |error: toml::de::Error| Failure::Usage(wording::replay_options(&one_line(error.message())));
     let mut options: ReplayOptions = plan.options.clone().try_into().map_err(bad)?;
-    if options.summary.is_some() {
-        return Ok(true);
+    if options.summary.is_none() {
+        options.summary = Some(scan(&options)?);
+        plan.options = toml::Table::try_from(&options).expect("options are plain values");
     }
-    let Some(summary) = scan(&options)? else { return Ok(false) };
-    options.summary = Some(summary);
-    plan.options = toml::Table::try_from(&options).expect("options are plain values");
-    Ok(true)
+    Ok(())
 }
 
-/// Reads a trace to its end, with a progress line; `None` if the user stopped it.
-pub(crate) fn scan(options: &ReplayOptions) -> Result<Option<TraceSummary>> {
+/// Reads a trace to its end, with a progress line.
+///
+/// # Errors
+/// The trace cannot be read, or the user stopped that.
+pub(crate) fn scan(options: &ReplayOptions) -> Result<TraceSummary> {
     interrupt::listen()?;
-    if options.trace == "-" {
-        return Err(Failure::Usage(wording::TRACE_FROM_STDIN.into()));
-    }
+    Failure::reject_if(options.trace == "-", wording::TRACE_FROM_STDIN)?;
     match read(options) {
         Err(_) if interrupt::is_requested() => {
             note(wording::STOPPED_BEFORE_MEASURING);
-            Ok(None)
+            Err(Failure::Interrupted)
         }
         Err(reason) => Err(Failure::Usage(reason)),
         Ok(summary) => {
             summary.notes.iter().for_each(|remark| note(wording::trace_note(&options.trace, remark)));
-            Ok(Some(summary))
+            Ok(summary)
         }
     }
 }
@@ -119,10 +116,7 @@ struct TraceScan {
 
 impl TraceScan {
     fn at(trace: Trace) -> Self {
-        let bar = ProgressBar::new_spinner();
-        let style = "{spinner} {elapsed}  {msg}";
-        bar.set_style(ProgressStyle::with_template(style).expect("the template is valid"));
-        Self { trace, surveyor: Surveyor::default(), count: 0, bar }
+        Self { trace, surveyor: Surveyor::default(), count: 0, bar: spinner() }
     }
 
     fn digest(mut self) -> String {

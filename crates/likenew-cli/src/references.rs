@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::Args;
-use likenew_archive::{Archive, DriveSignature, Record, keys_by_place};
+use likenew_archive::{Archive, DriveSignature, Entry as KeptRun, Record, keys_by_place};
 use likenew_core::facts::Facts;
 use likenew_core::input;
 use likenew_core::procedure::Plan;
@@ -41,13 +41,13 @@ pub(crate) struct ReferenceArguments {
 
 impl ReferenceArguments {
     /// Adds the references of a check: typed rates, catalog, simulated new drive, baseline. Also
-    /// adds the indicators of the simulated drive. False if the user stopped it.
+    /// adds the indicators of the simulated drive.
     pub(crate) fn add_to(
         &self,
         check: &mut CheckOptions,
         archive_arguments: &ArchiveArguments,
         target: &ResolvedTarget,
-    ) -> Result<bool> {
+    ) -> Result<()> {
         let typed = self.advertised.iter().flat_map(|RatedMetrics(rated)| rated);
         let mut rated: Vec<(Metric, f64)> = typed.map(|rated| (rated.metric, rated.per_s)).collect();
         let (read, write) = advertised_rates(target)?;
@@ -59,15 +59,17 @@ impl ReferenceArguments {
         check.references = rated.into_iter().map(option).collect();
         let facts = target.facts();
         let known = facts.as_ref().and_then(|known| find_in_catalog(&known.facts));
-        let simulation = match (known, target) {
-            (Some(known), _) => Some(add_catalog_drive(check, known)),
-            (None, ResolvedTarget::Simulated(spec)) => spec.as_new().map(|simulation| Simulation {
-                context: wording::on_new_drive(&spec.text),
-                simulation,
-                origin: Origin::Simulated,
-                is_in_a_file_system: false,
+        let simulation = match known {
+            Some(known) => {
+                check.catalog_match = Some(known.catalog_match);
+                // Its indicators only excuse what the real drive shows, so they are used in a folder, too.
+                Some(Simulation::of_model(known.simulation, known.is_in_a_file_system))
+            }
+            None => target.spec().and_then(|spec| {
+                let context = wording::on_new_drive(&spec.text);
+                let (origin, is_in_a_file_system) = (Origin::Simulated, false);
+                Some(Simulation { simulation: spec.as_new()?, context, origin, is_in_a_file_system })
             }),
-            (None, _) => None,
         };
         let simulation = match &self.baseline {
             Some(Baseline::Named(path)) if path.is_file() => {
@@ -79,7 +81,7 @@ impl ReferenceArguments {
         };
         if let Some(Simulation { simulation, context, origin, is_in_a_file_system }) = simulation {
             let measured = measure_simulated(&simulation, check).context(context)?;
-            let Some(CheckMetrics { mut metrics, indicators, .. }) = measured else { return Ok(false) };
+            let CheckMetrics { mut metrics, indicators, .. } = measured.ok_or(Failure::Interrupted)?;
             // The simulation does not model the file system.
             metrics.retain(|(metric, _)| !(is_in_a_file_system && *metric == Metric::RandomWrite));
             let options = metrics.into_iter().map(|(metric, per_s)| reference_option(metric, origin, per_s));
@@ -88,11 +90,7 @@ impl ReferenceArguments {
         }
         let root = archive_arguments.folder.root().ok();
         let baseline = self.baseline.as_ref();
-        if let Some(first) = find_baseline(baseline, root.as_deref(), facts.as_ref(), check)? {
-            check.references.extend(first.references);
-            check.baseline_date = Some(first.started_at);
-        }
-        Ok(true)
+        add_saved_baseline(check, baseline, root.as_deref(), facts.as_ref())
     }
 }
 
@@ -154,13 +152,12 @@ struct Simulation {
     is_in_a_file_system: bool,
 }
 
-/// Adds the simulated drive of a real drive's model. Its indicators only excuse what the real drive
-/// shows, so they are used in a folder, too.
-fn add_catalog_drive(check: &mut CheckOptions, known: CatalogDrive) -> Simulation {
-    let CatalogDrive { catalog_match, simulation, is_in_a_file_system } = known;
-    check.catalog_match = Some(catalog_match);
-    let (context, origin) = (wording::on_simulated_drive(&simulation.text), Origin::SimulatedModel);
-    Simulation { simulation, context, origin, is_in_a_file_system }
+impl Simulation {
+    /// The simulated drive of a real drive's model.
+    fn of_model(simulation: Spec, is_in_a_file_system: bool) -> Self {
+        let (context, origin) = (wording::on_simulated_drive(&simulation.text), Origin::SimulatedModel);
+        Self { simulation, context, origin, is_in_a_file_system }
+    }
 }
 
 /// Adds the speeds of another drive of this model, from its file. If the file is a simulated drive,
@@ -177,20 +174,14 @@ fn add_other_drive(
     if !BaselineFile::is_one(&text) {
         let simulation = Spec::parse(&format!("sim:{}?state=new&fill={filled}", path.display()))?;
         let model = simulation.model(read_file)?;
-        let is_reported = |drive: &&DriveModel| {
-            let reported = model.reported_models.as_ref();
-            reported
-                .is_some_and(|reported| reported.is(model.capacity_bytes, &drive.model, drive.capacity_bytes))
-        };
-        if drive.filter(is_reported).is_none() {
+        let is_reported = drive.zip(model.reported_models.as_ref()).is_some_and(|(drive, reported)| {
+            reported.is(model.capacity_bytes, &drive.model, drive.capacity_bytes)
+        });
+        if !is_reported {
             simulated_model(&model).check(drive).map_err(|reason| refused(&reason))?;
         }
-        return Ok(Some(Simulation {
-            context: wording::on_simulated_drive(&simulation.text),
-            simulation,
-            origin: Origin::SimulatedModel,
-            is_in_a_file_system: drive.is_some_and(|drive| drive.file_system.is_some()),
-        }));
+        let is_in_a_file_system = drive.is_some_and(|drive| drive.file_system.is_some());
+        return Ok(Some(Simulation::of_model(simulation, is_in_a_file_system)));
     }
     let file = BaselineFile::read(&text).map_err(|reason| refused(&reason))?;
     check.references.extend(file.references_for(drive, check).map_err(|reason| refused(&reason))?);
@@ -206,10 +197,8 @@ fn drive_model(target: &ResolvedTarget, facts: Option<&TargetFacts>) -> Result<O
 
 /// Share of a drive that holds data.
 fn filled_share(target: &ResolvedTarget, facts: Option<&TargetFacts>, drive: Option<&DriveModel>) -> f64 {
-    match target {
-        ResolvedTarget::Simulated(spec) => spec.filled_share(),
-        _ => facts.zip(drive).map_or(1.0, |(known, drive)| used_share(&known.facts, drive.capacity_bytes)),
-    }
+    let used = || facts.zip(drive).map(|(known, drive)| used_share(&known.facts, drive.capacity_bytes));
+    target.spec().map(Spec::filled_share).or_else(used).unwrap_or(1.0)
 }
 
 /// The model that a simulated drive stands for.
@@ -286,27 +275,19 @@ fn measure_simulated(simulation: &Spec, check: &CheckOptions) -> anyhow::Result<
 /// Number of the latest checks that show how much metrics vary.
 const LATEST: usize = 15;
 
-/// A baseline from the archive.
-struct SavedBaseline {
-    /// Metrics of comparable tests.
-    references: Vec<ReferenceOption>,
-    /// Date and time of the check.
-    started_at: String,
-}
-
-/// The named check, or else the earliest check of this drive below `root`.
+/// Adds the metrics of the named check, or else of the earliest check of this drive below `root`.
 ///
 /// # Errors
 /// The named run is not a completed check.
-fn find_baseline(
+fn add_saved_baseline(
+    check: &mut CheckOptions,
     baseline: Option<&Baseline>,
     root: Option<&Path>,
     facts: Option<&TargetFacts>,
-    check: &CheckOptions,
-) -> Result<Option<SavedBaseline>> {
+) -> Result<()> {
     let signature = facts.and_then(|known| DriveSignature::new(&known.identity, Some(&known.facts)));
     let records = match baseline {
-        Some(Baseline::None) => return Ok(None),
+        Some(Baseline::None) => return Ok(()),
         Some(Baseline::Named(path)) if !path.is_file() => vec![open_check(path)?],
         _ => root
             .zip(signature.as_ref())
@@ -317,10 +298,11 @@ fn find_baseline(
         .filter_map(|record| Some((&record.header.machine.started_at, answers(record, check)?)));
     let (dates, checks): (Vec<&String>, Vec<CheckMetrics>) = known.unzip();
     let is_virtual = signature.is_some_and(|signature| signature.is_virtual);
-    Ok(dates.first().map(|first| SavedBaseline {
-        started_at: (*first).clone(),
-        references: CheckHistory { checks, is_virtual }.references(),
-    }))
+    if let Some(first) = dates.first() {
+        check.references.extend(CheckHistory { checks, is_virtual }.references());
+        check.baseline_date = Some((*first).clone());
+    }
+    Ok(())
 }
 
 fn open_check(folder: &Path) -> Result<Record> {
@@ -339,16 +321,12 @@ fn is_whole(record: &Record) -> bool {
 /// The first check of a drive, and its latest ones. Runs that cannot be read are skipped.
 fn earlier_checks(root: &Path, signature: &DriveSignature) -> Vec<Record> {
     let runs = Archive::new(root).list().unwrap_or_default();
-    let candidates: Vec<(PathBuf, DriveSignature)> = runs
-        .into_iter()
-        .filter_map(|run| {
-            Some((run.header.ok().filter(|header| header.plan.procedure == "check")?, run.path))
-        })
-        .filter_map(|(header, path)| {
-            let candidate = DriveSignature::read(&path, &header.machine).ok()??;
-            Some((path, candidate))
-        })
-        .collect();
+    let candidate = |run: KeptRun| {
+        let header = run.header.ok().filter(|header| header.plan.procedure == "check")?;
+        let signature = DriveSignature::read(&run.path, &header.machine).ok()??;
+        Some((run.path, signature))
+    };
+    let candidates: Vec<(PathBuf, DriveSignature)> = runs.into_iter().filter_map(candidate).collect();
     let keys = keys_by_place(candidates.iter().map(|(_, candidate)| candidate).chain([signature]));
     let key_of = |drive: &DriveSignature| drive.key(&keys[&drive.place()]);
     let key = key_of(signature);

@@ -1,4 +1,5 @@
-//! Resolves TARGET by its spelling, examines it before anything is opened, and opens it.
+//! Resolves TARGET by its spelling, examines it before anything is opened, gets the consent that a command needs, locks
+//! its drives, and opens it.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +8,9 @@ use likenew_core::facts::Facts;
 use likenew_core::input;
 use likenew_core::probe::{Probe, ProbeResult};
 use likenew_core::procedure::{Layout, Procedure};
+use likenew_procedures::recondition::StepName;
 use likenew_real::consent::{Agreement, Loss, UnusedSpace};
+use likenew_real::drive_lock::{DriveLock, Locks};
 use likenew_real::engine::Engine;
 use likenew_real::open::{FactsDrive, Options, PathKind, examine};
 use likenew_real::space::Space;
@@ -72,30 +75,16 @@ pub(crate) enum Permission {
 }
 
 impl ResolvedTarget {
-    /// The target of this name, unless it is a path.
-    pub(crate) fn without_path(typed: &str, execution: &ExecutionArguments) -> Result<Option<Self>> {
-        let is_simulated = typed.starts_with("sim:");
-        if typed != "nop:" && !is_simulated {
-            return Ok(None);
-        }
-        if execution.consent.is_some() {
-            return Err(Failure::Usage(wording::consent_for_simulated(typed)));
-        }
-        Ok(Some(if is_simulated { Self::Simulated(Box::new(Spec::parse(typed)?)) } else { Self::Nop }))
-    }
-
     /// A file or block device that may be overwritten. Its consent is checked here.
-    pub(crate) fn for_overwrite(path: PathBuf, place: PathKind, agreement: Agreement) -> Result<Self> {
-        if matches!(place, PathKind::Folder { .. }) {
-            return Err(Failure::Usage(wording::consent_for_folder(&path)));
-        }
+    fn for_overwrite(path: PathBuf, place: PathKind, agreement: Agreement) -> Result<Self> {
+        Failure::reject_if(matches!(place, PathKind::Folder { .. }), wording::consent_for_folder(&path))?;
         let loss = Loss::at(&path)?;
         loss.check(&agreement)?;
         Ok(Self::Path(path, place, Permission::Overwrite(agreement)))
     }
 
     /// A folder or device that may be changed without a loss. Its consent is checked here.
-    pub(crate) fn for_preserve(
+    fn for_preserve(
         path: PathBuf,
         place: PathKind,
         agreement: Agreement,
@@ -118,11 +107,7 @@ impl ResolvedTarget {
     ///
     /// # Errors
     /// A refusal with the command to type.
-    pub(crate) fn confirm_preserve(
-        &mut self,
-        execution: &ExecutionArguments,
-        journal: Option<&Path>,
-    ) -> Result<()> {
+    fn confirm_preserve(&mut self, execution: &ExecutionArguments, journal: Option<&Path>) -> Result<()> {
         let Self::Path(path, place, Permission::None) = self else { return Ok(()) };
         let (what, id) = match place {
             PathKind::Folder { .. } => {
@@ -149,7 +134,7 @@ impl ResolvedTarget {
     }
 
     /// If consent is missing and a user is there, shows what would be lost and asks for it.
-    pub(crate) fn ask_for_consent(&mut self, execution: &ExecutionArguments) -> Result<()> {
+    fn ask_for_consent(&mut self, execution: &ExecutionArguments) -> Result<()> {
         let Self::Path(path, place, Permission::None) = self else { return Ok(()) };
         if matches!(place, PathKind::Folder { .. }) || execution.yes || !question::is_interactive() {
             return Ok(());
@@ -160,9 +145,8 @@ impl ResolvedTarget {
         let destroy = if loss.carries.is_empty() {
             Vec::new()
         } else {
-            let answer =
-                question::read_line(&wording::type_what_to_destroy(&loss.carries))?.unwrap_or_default();
-            answer.split([',', ' ']).map(str::to_owned).collect()
+            let answer = question::read_line(&wording::type_what_to_destroy(&loss.carries))?;
+            answer.unwrap_or_default().split([',', ' ']).map(str::to_owned).collect()
         };
         *self = Self::for_overwrite(path.clone(), place.clone(), Agreement { id, destroy })?;
         Ok(())
@@ -211,11 +195,6 @@ impl ResolvedTarget {
         matches!(self, Self::Path(_, PathKind::Folder { .. }, _))
     }
 
-    /// Whether it is an ordinary file.
-    pub(crate) fn is_file(&self) -> bool {
-        matches!(self, Self::Path(_, PathKind::File { .. }, _))
-    }
-
     /// Whether a procedure may write to it.
     pub(crate) fn is_writable(&self) -> bool {
         match self {
@@ -237,10 +216,17 @@ impl ResolvedTarget {
         }
     }
 
+    /// A simulated drive.
+    pub(crate) fn spec(&self) -> Option<&Spec> {
+        match self {
+            Self::Simulated(spec) => Some(spec),
+            _ => None,
+        }
+    }
+
     /// The model of a simulated drive.
     pub(crate) fn model(&self) -> Result<Option<Model>> {
-        let Self::Simulated(spec) = self else { return Ok(None) };
-        Ok(Some(spec.model(read_file)?))
+        Ok(self.spec().map(|spec| spec.model(read_file)).transpose()?)
     }
 
     /// Bytes that a procedure may use.
@@ -300,9 +286,7 @@ impl ResolvedTarget {
         let kept = leftover.path.clone();
         let removed = leftover.remove()?;
         crate::console::note(wording::leftover_removed(what, removed.files));
-        if !removed.foreign.is_empty() {
-            return Err(Failure::Refused(wording::leftover_foreign(&kept, &removed.foreign)));
-        }
+        Failure::refuse_if(!removed.foreign.is_empty(), wording::leftover_foreign(&kept, &removed.foreign))?;
         *place = examine(path, execution.reserve)?;
         Ok(())
     }
@@ -370,6 +354,159 @@ impl ResolvedTarget {
             }
         }
     }
+}
+
+/// What a command may do to its targets. The command line alone decides this; a plan that needs more is refused.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Access<'a> {
+    /// Reads facts of the target, or of every drive of this machine, and opens nothing for I/O.
+    Facts { of_all: bool },
+    /// Uses facts that programs printed on another machine.
+    Printed(&'a PrintedFacts),
+    /// Reads the target; in a folder, also writes temporary files.
+    Read,
+    /// Writes to the target; a file or device needs its owner's consent.
+    Write,
+    /// Like `Write`, for a replay: a refusal also says how to replay only the reads.
+    Replay,
+    /// Takes a step of recondition, which decides what consent it needs. A dry run needs none.
+    Step { step: Option<StepName>, journal: Option<&'a Path>, is_dry_run: bool },
+}
+
+impl Access<'_> {
+    pub(crate) fn writing(writes: bool) -> Self {
+        if writes { Self::Write } else { Self::Read }
+    }
+
+    /// Resolves a target as it was typed, without changing anything.
+    pub(crate) fn resolve(self, typed: &str, execution: &ExecutionArguments) -> Result<ResolvedTarget> {
+        match self {
+            Self::Facts { of_all: true } => return Ok(ResolvedTarget::Facts(FactsPlace::All)),
+            Self::Printed(facts) => {
+                return Ok(ResolvedTarget::Facts(FactsPlace::Printed(Box::new(facts.clone()))));
+            }
+            _ => {}
+        }
+        let is_simulated = typed.starts_with("sim:");
+        if is_simulated || typed == "nop:" {
+            return match &execution.consent {
+                Some(_) => Err(Failure::Usage(wording::consent_for_simulated(typed))),
+                None if is_simulated => Ok(ResolvedTarget::Simulated(Box::new(Spec::parse(typed)?))),
+                None => Ok(ResolvedTarget::Nop),
+            };
+        }
+        // A relative path in a report would mean nothing later.
+        let path =
+            std::path::absolute(typed).map_err(|error| Failure::Usage(wording::not_a_path(typed, error)))?;
+        if self.is_facts() {
+            return Ok(ResolvedTarget::Facts(FactsPlace::Path(path)));
+        }
+        let kind = examine(&path, execution.reserve)?;
+        let Some(id) = execution.consent.clone() else {
+            return Ok(ResolvedTarget::Path(path, kind, Permission::None));
+        };
+        let agreement = Agreement { id, destroy: execution.destroy.clone() };
+        match self {
+            Self::Step { step, journal, .. } if keeps_data(step, typed) => {
+                ResolvedTarget::for_preserve(path, kind, agreement, journal.map(Path::to_owned))
+            }
+            _ => ResolvedTarget::for_overwrite(path, kind, agreement),
+        }
+    }
+
+    /// Gets every consent that this access needs.
+    ///
+    /// # Errors
+    /// A refusal with the command to type.
+    pub(crate) fn ask(self, target: &mut ResolvedTarget, execution: &ExecutionArguments) -> Result<()> {
+        match self {
+            Self::Facts { .. } | Self::Printed(_) | Self::Read | Self::Step { is_dry_run: true, .. } => {
+                Ok(())
+            }
+            Self::Write => {
+                target.ask_for_consent(execution)?;
+                target.refuse_writing()
+            }
+            Self::Replay => {
+                target.ask_for_consent(execution)?;
+                target.refuse_writing().map_err(|failure| failure.with_hint(wording::with_reads_only_hint))
+            }
+            Self::Step { step, journal, .. } => ask_for_step(target, step, journal, execution),
+        }
+    }
+
+    /// Whether only facts are read.
+    pub(crate) fn is_facts(self) -> bool {
+        matches!(self, Self::Facts { .. } | Self::Printed(_))
+    }
+
+    /// Whether an interrupted refresh must be finished before a plan is made.
+    pub(crate) fn finishes_refresh(self) -> bool {
+        matches!(self, Self::Step { is_dry_run: false, .. })
+    }
+}
+
+/// Whether a step works on a whole drive but loses nothing. It then needs consent to the work, not to a loss.
+fn keeps_data(step: Option<StepName>, typed: &str) -> bool {
+    match step {
+        Some(StepName::DiscardUnused) => true,
+        Some(StepName::Refresh | StepName::Rewrite) => !Path::new(typed).is_dir(),
+        _ => false,
+    }
+}
+
+fn ask_for_step(
+    target: &mut ResolvedTarget,
+    step: Option<StepName>,
+    journal: Option<&Path>,
+    execution: &ExecutionArguments,
+) -> Result<()> {
+    let Some(path) = target.path().filter(|_| !target.is_folder()) else {
+        return match step {
+            Some(StepName::DiscardUnused) => target.confirm_preserve(execution, journal),
+            _ => Ok(()),
+        };
+    };
+    match step {
+        Some(StepName::Refresh | StepName::Rewrite) => target.confirm_preserve(execution, journal),
+        Some(step) if step.destroys() => {
+            target.ask_for_consent(execution)?;
+            target.refuse_writing()
+        }
+        _ if matches!(target, ResolvedTarget::Path(_, PathKind::File { .. }, _)) => {
+            Err(Failure::Refused(wording::file_for_recondition(path)))
+        }
+        Some(StepName::DiscardUnused) => {
+            Err(Failure::Refused(wording::not_a_folder_for_discard_unused(path.display())))
+        }
+        _ => Err(Failure::Refused(wording::device_for_recondition(path))),
+    }
+}
+
+/// Environment variable that names another folder for the locks than the one all users share. Tests
+/// set it to run side by side: a run sees only the locks in its own folder.
+const FOLDER: &str = "LIKENEW_LOCK_DIR";
+
+/// Locks the drives below these paths. With `wait`, waits for a run that holds them. Ctrl-C just ends a process that
+/// does not listen for signals.
+///
+/// # Errors
+/// A refusal that names the other run, and what to do; or the user stopped the wait.
+pub(crate) fn lock(paths: &[&Path], wait: bool) -> Result<DriveLock> {
+    let folder = std::env::var_os(FOLDER).map(PathBuf::from).filter(|folder| folder.is_absolute());
+    let locks = folder.map_or_else(Locks::system, Locks::in_folder);
+    if !wait {
+        return Ok(locks.take(paths)?);
+    }
+    let mut is_said = false;
+    let lock = locks.wait(paths, &mut |holder| {
+        if !is_said {
+            crate::console::note(wording::waiting_for_run(holder));
+            is_said = true;
+        }
+        !interrupt::is_requested()
+    })?;
+    lock.ok_or(Failure::Interrupted)
 }
 
 /// Makes a simulated drive, unless the user stops that.

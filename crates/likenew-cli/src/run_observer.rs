@@ -33,6 +33,21 @@ pub(crate) struct RunObserver<'a> {
     pub(crate) writes_left: Option<u64>,
 }
 
+impl RunObserver<'_> {
+    /// Only moves the bar.
+    pub(crate) fn new(progress: Progress) -> Self {
+        Self {
+            progress,
+            archive: None,
+            samples: None,
+            log: None,
+            recordings: Recordings::default(),
+            segments: 0,
+            writes_left: None,
+        }
+    }
+}
+
 impl Observer for RunObserver<'_> {
     fn on_decide(&mut self, procedure: &dyn Procedure, evidence: &Evidence, step: &Step) {
         self.progress.on_decide(procedure, evidence, step);
@@ -108,17 +123,10 @@ pub(crate) fn run_nested(
     };
     let mut evidence = Evidence::new(plan, drive.identity(), drive.geometry());
     let dry_run = DryRun::plan(procedure, &evidence).map_err(anyhow::Error::msg)?;
-    let mut follow = RunObserver {
-        progress: Progress::for_reference(&dry_run.planned_steps, &drive, wording::SIMULATING_REFERENCE),
-        archive: None,
-        samples: None,
-        log: None,
-        recordings: Recordings::default(),
-        segments: 0,
-        writes_left: None,
-    };
-    let end = run_procedure(&mut drive, procedure, &mut evidence, &mut follow);
-    follow.progress.finish();
+    let progress = Progress::for_reference(&dry_run.planned_steps, &drive, wording::SIMULATING_REFERENCE);
+    let mut observer = RunObserver::new(progress);
+    let end = run_procedure(&mut drive, procedure, &mut evidence, &mut observer);
+    observer.progress.finish();
     match end? {
         // An error of the simulated drive is a result, too.
         End::Complete | End::Failed(_) => Ok(Some(evidence)),

@@ -348,6 +348,7 @@ likenew_core::sentences! {
         "To continue it: likenew resume {}", shell_quote(&path.display().to_string());
     pub(crate) fn io_failed(op: impl Display, offset: u64, error: impl Display) =
         "a {op} at offset {} failed and ended the run: {error}", Offset(offset);
+    pub(crate) fn ended_early(error: impl Display) = "the run ended early: {error}";
     pub(crate) fn run_is_complete(path: impl Display) =
         "{path} is complete, so there is nothing to resume; likenew judge {path} evaluates it again";
     pub(crate) fn watch_log_has_no_end(path: impl Display) =
@@ -365,10 +366,6 @@ likenew_core::sentences! {
 
 pub(crate) const DISK_FULL: &str = "Other programs used up the reserve, so the file system is full. All temporary files are deleted.\n\
      Free some space and continue with likenew resume, or measure less.";
-
-pub(crate) fn ended_early(error: impl Display) -> String {
-    format!("the run ended early: {error}")
-}
 
 pub(crate) const HUNG: &str =
     "The drive does not answer; this program ends when the drive answers or is unplugged.";
@@ -731,6 +728,9 @@ pub(crate) fn fact_name(section: &str, fact: &str) -> Option<&'static str> {
 likenew_core::sentences! {
     pub(crate) fn run_exported(path: &Path) =
         "Wrote {}. Serial numbers in it are hashed with a secret of yours.\n", path.display();
+    pub(crate) fn baseline_exported(path: &Path) =
+        "Wrote {}. Compare another drive of its model: likenew check TARGET --baseline {}\n",
+        path.display(), shell_quote(&path.display().to_string());
     pub(crate) fn no_baseline(run: &Path, reason: &str) = "{}: {reason}", run.display();
     pub(crate) fn nothing_unfinished(archive: &Path, runs: usize) =
         "none of the latest {runs} runs in {} was interrupted, so there is nothing to resume; name a run, \
@@ -738,14 +738,6 @@ likenew_core::sentences! {
     pub(crate) fn resumes(run: &Path) = "resuming {}", run.display();
     pub(crate) fn run_imported(folder: &Path) =
         "Imported. Show it: likenew report {}\n", shell_quote(&folder.display().to_string());
-}
-
-pub(crate) fn baseline_exported(path: &Path) -> String {
-    let quoted = shell_quote(&path.display().to_string());
-    format!(
-        "Wrote {}. Compare another drive of its model: likenew check TARGET --baseline {quoted}\n",
-        path.display()
-    )
 }
 
 #[cfg(test)]

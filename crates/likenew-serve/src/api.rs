@@ -14,14 +14,15 @@ use axum::{Json, Router};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use likenew_history::metrics::{FORMATS, MediaType};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
+use tokio::sync::broadcast::error::RecvError;
 use tokio_stream::{Stream, StreamExt as _};
 
 use super::commands::{Grammar, Order, Program};
 use super::error::ApiError;
 use super::index::{Index, RunList, Selection};
-use super::jobs::{Cost, JobView, Jobs, Now};
+use super::jobs::{Cost, JobView, Jobs, Now, is_end};
 use super::wording;
 
 /// State that all handlers share.
@@ -61,7 +62,7 @@ async fn nothing() -> ApiError {
 }
 
 async fn commands(State(api): State<Api>) -> Json<Grammar> {
-    Json(api.jobs.grammar().clone())
+    Json(api.jobs.grammar.clone())
 }
 
 fn json(text: Vec<u8>) -> Response {
@@ -124,7 +125,7 @@ async fn orders(
     State(api): State<Api>,
     advised: Result<Json<Advised>, JsonRejection>,
 ) -> Result<Json<Vec<Option<Order>>>, ApiError> {
-    let order = |command: &String| api.jobs.grammar().order(command);
+    let order = |command: &String| api.jobs.grammar.order(command);
     Ok(Json(body(advised)?.commands.iter().map(order).collect()))
 }
 
@@ -136,43 +137,32 @@ async fn job(State(api): State<Api>, Path(id): Path<u64>) -> Result<Json<JobView
     Ok(Json(api.jobs.get(id)?.view()))
 }
 
-#[derive(Serialize)]
-struct Accepted {}
-
-async fn cancel(
-    State(api): State<Api>,
-    Path(id): Path<u64>,
-) -> Result<(StatusCode, Json<Accepted>), ApiError> {
+async fn cancel(State(api): State<Api>, Path(id): Path<u64>) -> Result<Response, ApiError> {
     api.jobs.get(id)?.cancel()?;
-    Ok((StatusCode::ACCEPTED, Json(Accepted {})))
+    Ok((StatusCode::ACCEPTED, json(b"{}".to_vec())).into_response())
 }
 
 async fn events(
     State(api): State<Api>,
     Path(id): Path<u64>,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, ApiError> {
-    let (past, mut receiver, is_over) = api.jobs.get(id)?.events();
+    let (past, mut receiver) = api.jobs.get(id)?.events();
     let (sender, receiver_of_page) = tokio::sync::mpsc::channel::<Arc<str>>(16);
     tokio::spawn(async move {
-        for line in past {
-            if sender.send(line).await.is_err() {
-                return;
-            }
-        }
-        if is_over {
-            return;
-        }
+        let mut past = past.into_iter();
         loop {
-            match receiver.recv().await {
-                Ok(line) => {
-                    let is_end = line.starts_with("{\"end\"");
-                    if sender.send(line).await.is_err() || is_end {
-                        return;
-                    }
-                }
-                // A slow reader misses some events and then continues.
-                Err(tokio::sync::broadcast::error::RecvError::Lagged(_)) => {}
-                Err(tokio::sync::broadcast::error::RecvError::Closed) => return,
+            let line = match past.next() {
+                Some(line) => line,
+                None => match receiver.recv().await {
+                    Ok(line) => line,
+                    // A slow reader misses some events and then continues.
+                    Err(RecvError::Lagged(_)) => continue,
+                    Err(RecvError::Closed) => return,
+                },
+            };
+            let is_end = is_end(&line);
+            if sender.send(line).await.is_err() || is_end {
+                return;
             }
         }
     });
@@ -277,13 +267,10 @@ impl Page {
             "frame-ancestors 'none'".to_owned(),
         ]
         .join("; ");
-        let mut headers = HeaderMap::new();
-        let mut put = |name: HeaderName, value: &str| {
-            headers.insert(name, HeaderValue::from_str(value).expect("it is plain ASCII"));
-        };
-        put(header::CONTENT_TYPE, "text/html; charset=utf-8");
-        put(header::CONTENT_SECURITY_POLICY, &policy);
-        Self { html: html.into(), headers }
+        let policy = HeaderValue::from_str(&policy).expect("it is plain ASCII");
+        let content_type = HeaderValue::from_static("text/html; charset=utf-8");
+        let headers = [(header::CONTENT_TYPE, content_type), (header::CONTENT_SECURITY_POLICY, policy)];
+        Self { html: html.into(), headers: headers.into_iter().collect() }
     }
 }
 

@@ -30,13 +30,13 @@ pub struct Grammar {
 
 /// A command that measures one target.
 #[derive(Clone, Debug, Serialize)]
-pub struct CommandGrammar {
+pub struct CommandGrammar<O = OptionGrammar> {
     /// The command as typed.
     pub name: String,
     /// The command's purpose in one sentence.
     pub about: String,
     /// Options in the order of the help.
-    pub options: Vec<OptionGrammar>,
+    pub options: Vec<O>,
 }
 
 /// An option of a command.
@@ -112,9 +112,7 @@ impl Grammar {
         words.extend(["--".into(), (&order.target).into()]);
         Ok(words)
     }
-}
 
-impl Grammar {
     /// The order for a command line; `None` if part of it requires a terminal.
     pub(crate) fn order(&self, line: &str) -> Option<Order> {
         let mut words = shlex::split(line)?.into_iter();
@@ -177,7 +175,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub(crate) struct Program {
     /// Program and first arguments.
     words: Vec<OsString>,
-    archive: PathBuf,
+    pub(crate) archive: PathBuf,
     turns: Arc<Semaphore>,
     /// Whether all children must end.
     ending: watch::Sender<bool>,
@@ -186,10 +184,6 @@ pub(crate) struct Program {
 impl Program {
     pub(crate) fn new(words: Vec<OsString>, archive: PathBuf) -> Self {
         Self { words, archive, turns: Arc::new(Semaphore::new(AT_ONCE)), ending: watch::Sender::new(false) }
-    }
-
-    pub(crate) fn archive(&self) -> &std::path::Path {
-        &self.archive
     }
 
     /// A child without input, in a process group of its own so that Ctrl-C reaches only the server.
@@ -229,9 +223,7 @@ impl Program {
         };
         Err(ApiError::new(status, wording::failed(&String::from_utf8_lossy(&output.stderr))))
     }
-}
 
-impl Program {
     /// Ends all children, waiting at most `patience`. Later requests wait forever.
     pub(crate) async fn end_all(&self, patience: Duration) {
         self.ending.send_replace(true);
@@ -239,6 +231,38 @@ impl Program {
         if let Ok(Ok(turns)) = turns {
             turns.forget();
         }
+    }
+
+    /// The folder of the run with this name.
+    pub(crate) fn folder(&self, name: &str) -> Result<PathBuf, ApiError> {
+        let folder = self.archive.join(name);
+        // A link could lead anywhere. The program does not follow links either, should one replace the folder now.
+        let is_folder = || folder.symlink_metadata().is_ok_and(|there| there.is_dir());
+        let is_run = is_name(name) && is_folder() && folder.join("plan.toml").is_file();
+        if is_run {
+            Ok(folder)
+        } else {
+            Err(ApiError::new(StatusCode::NOT_FOUND, wording::no_such_run(name)))
+        }
+    }
+
+    /// The run's document as JSON.
+    pub(crate) async fn document(&self, name: &str) -> Result<Vec<u8>, ApiError> {
+        let folder = self.folder(name)?;
+        self.output(&["report".into(), "--json=-".into(), "--".into(), folder.into()]).await
+    }
+
+    /// The document that compares these runs, as JSON.
+    pub(crate) async fn comparison(&self, names: &[String]) -> Result<Vec<u8>, ApiError> {
+        if names.len() > COMPARED_MAX {
+            let refusal = wording::too_many_compared(COMPARED_MAX);
+            return Err(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, refusal));
+        }
+        let mut words: Vec<OsString> = ["compare", "--json=-", "--"].map(Into::into).to_vec();
+        for name in names {
+            words.push(self.folder(name)?.into());
+        }
+        self.output(&words).await
     }
 }
 
@@ -279,42 +303,6 @@ const COMPARED_MAX: usize = 20;
 fn is_name(name: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
     !name.is_empty() && name.len() <= NAME_MAX && !name.starts_with('.') && name.bytes().all(is_plain)
-}
-
-impl Program {
-    /// The folder of the run with this name.
-    pub(crate) fn folder(&self, name: &str) -> Result<PathBuf, ApiError> {
-        let folder = self.archive().join(name);
-        // A link could lead anywhere. The program does not follow links either, should one replace the folder now.
-        let is_folder = || folder.symlink_metadata().is_ok_and(|there| there.is_dir());
-        let is_run = is_name(name) && is_folder() && folder.join("plan.toml").is_file();
-        if is_run {
-            Ok(folder)
-        } else {
-            Err(ApiError::new(StatusCode::NOT_FOUND, wording::no_such_run(name)))
-        }
-    }
-
-    /// The run's document as JSON.
-    pub(crate) async fn document(&self, name: &str) -> Result<Vec<u8>, ApiError> {
-        let folder = self.folder(name)?;
-        self.output(&["report".into(), "--json=-".into(), "--".into(), folder.into()]).await
-    }
-
-    /// The document that compares these runs, as JSON.
-    pub(crate) async fn comparison(&self, names: &[String]) -> Result<Vec<u8>, ApiError> {
-        if names.len() > COMPARED_MAX {
-            return Err(ApiError::new(
-                StatusCode::UNPROCESSABLE_ENTITY,
-                wording::too_many_compared(COMPARED_MAX),
-            ));
-        }
-        let mut words: Vec<OsString> = ["compare", "--json=-", "--"].map(Into::into).to_vec();
-        for name in names {
-            words.push(self.folder(name)?.into());
-        }
-        self.output(&words).await
-    }
 }
 
 #[cfg(test)]

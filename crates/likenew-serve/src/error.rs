@@ -23,13 +23,10 @@ pub enum ServeError {
     },
     /// Other machines can reach the address, and the owner gave no secret.
     #[error(
-        "{address} can be reached from other machines, so it takes a secret of yours: give --token-file FILE, a file that only you \
+        "{0} can be reached from other machines, so it takes a secret of yours: give --token-file FILE, a file that only you \
          may read, with 32 characters or more"
     )]
-    RemoteWithoutSecret {
-        /// The requested address.
-        address: SocketAddr,
-    },
+    RemoteWithoutSecret(SocketAddr),
     /// The kernel gives no random numbers.
     #[error("could not make a secret, because /dev/urandom cannot be read: {0}")]
     NoRandom(#[source] io::Error),
@@ -44,29 +41,26 @@ pub enum ServeError {
     },
     /// Other users can read the file with the secret.
     #[error(
-        "{path} can be read by others, so it keeps no secret: give a file of your own that only you may read (chmod 600)"
+        "{0} can be read by others, so it keeps no secret: give a file of your own that only you may read (chmod 600)"
     )]
-    SecretOpenToOthers {
-        /// The file with the secret.
-        path: PathBuf,
-    },
+    SecretOpenToOthers(PathBuf),
     /// The secret is too short or unusable.
-    #[error("the first line of {path} is no secret: it takes 32 to 1024 printable ASCII characters")]
-    SecretWeak {
-        /// The file with the secret.
-        path: PathBuf,
-    },
+    #[error("the first line of {0} is no secret: it takes 32 to 1024 printable ASCII characters")]
+    SecretWeak(PathBuf),
     /// The system refused threads or sockets.
     #[error("could not serve: {0}")]
     System(#[source] io::Error),
 }
 
 /// Why a request failed: an HTTP status and a sentence.
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
 pub(crate) struct ApiError {
+    #[serde(skip)]
     pub(crate) status: StatusCode,
+    #[serde(rename = "error")]
     pub(crate) message: String,
     /// The command that asks for the missing consent in a terminal.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) command: Option<String>,
 }
 
@@ -76,15 +70,8 @@ impl ApiError {
     }
 }
 
-#[derive(Serialize)]
-struct Body<'a> {
-    error: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    command: Option<&'a str>,
-}
-
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
-        (self.status, Json(Body { error: &self.message, command: self.command.as_deref() })).into_response()
+        (self.status, Json(self)).into_response()
     }
 }

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use axum::{Extension, Router};
@@ -58,12 +58,8 @@ impl Guard {
 
     /// Checks that the request names this server and does not come from another page.
     fn check_origin(&self, headers: &HeaderMap) -> Result<(), ApiError> {
-        let hosts: Vec<&HeaderValue> = headers.get_all(header::HOST).iter().collect();
-        let is_known = match hosts[..] {
-            [host] => host.to_str().is_ok_and(|host| self.knows(host)),
-            _ => false,
-        };
-        if !is_known {
+        let is_known = |host: &HeaderValue| host.to_str().is_ok_and(|host| self.knows(host));
+        if !only(headers, header::HOST).is_some_and(is_known) {
             return Err(ApiError::new(StatusCode::MISDIRECTED_REQUEST, wording::OTHER_HOST));
         }
         let origins: Vec<&HeaderValue> = headers.get_all(header::ORIGIN).iter().collect();
@@ -80,15 +76,17 @@ impl Guard {
     }
 
     fn check_secret(&self, headers: &HeaderMap) -> Result<(), ApiError> {
-        let given: Vec<&HeaderValue> = headers.get_all(header::AUTHORIZATION).iter().collect();
-        let is_it = match given[..] {
-            [given] => {
-                given.as_bytes().strip_prefix(b"Bearer ").is_some_and(|given| self.secret.matches(given))
-            }
-            _ => false,
-        };
+        let given = only(headers, header::AUTHORIZATION);
+        let given = given.and_then(|given| given.as_bytes().strip_prefix(b"Bearer "));
+        let is_it = given.is_some_and(|given| self.secret.matches(given));
         if is_it { Ok(()) } else { Err(ApiError::new(StatusCode::UNAUTHORIZED, wording::NO_SECRET)) }
     }
+}
+
+/// The value of a header that may stand there only once; `None` also for several.
+fn only(headers: &HeaderMap, name: HeaderName) -> Option<&HeaderValue> {
+    let mut values = headers.get_all(name).iter();
+    values.next().filter(|_| values.next().is_none())
 }
 
 /// Passes requests with a known host and origin. The page needs no more, since it holds no data.
@@ -153,18 +151,14 @@ impl Secret {
         let file = input::open(path, input::SECRET).map_err(|error| failed(error.into()))?;
         let mode = file.metadata().map_err(failed)?.permissions().mode();
         if mode & 0o077 != 0 {
-            return Err(ServeError::SecretOpenToOthers { path: path.to_owned() });
+            return Err(ServeError::SecretOpenToOthers(path.to_owned()));
         }
         let mut text = String::new();
         file.take(CHARS_MAX as u64 + 2).read_to_string(&mut text).map_err(failed)?;
         let line = text.lines().next().unwrap_or_default().trim();
         let is_usable =
             (CHARS_MIN..=CHARS_MAX).contains(&line.len()) && line.bytes().all(|b| b.is_ascii_graphic());
-        if is_usable {
-            Ok(Self(line.to_owned()))
-        } else {
-            Err(ServeError::SecretWeak { path: path.to_owned() })
-        }
+        if is_usable { Ok(Self(line.to_owned())) } else { Err(ServeError::SecretWeak(path.to_owned())) }
     }
 
     /// The secret, for the URL that the owner opens.

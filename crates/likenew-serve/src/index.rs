@@ -48,7 +48,7 @@ pub(crate) struct RunEntry {
     target: Option<String>,
     /// `good`, `problem`, `unknown`, `info`, or `unfinished`.
     standing: Option<String>,
-    summary: Option<String>,
+    pub(crate) summary: Option<String>,
     /// Why the folder cannot be read.
     error: Option<String>,
 }
@@ -61,10 +61,6 @@ impl RunEntry {
             "problem" => Some(10),
             _ => Some(0),
         }
-    }
-
-    pub(crate) fn summary(&self) -> Option<&str> {
-        self.summary.as_deref()
     }
 }
 

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::Path;
-use std::process::ExitStatus;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -49,7 +48,7 @@ const ESTIMATE: [&str; 3] = ["--estimate", "--json=-", "--color=never"];
 /// All runs that this server knows.
 pub(crate) struct Jobs {
     program: Arc<Program>,
-    grammar: Grammar,
+    pub(crate) grammar: Grammar,
     table: Mutex<Table>,
     /// Held during an estimate: it locks the drive, and a typing user requests one after another.
     asking: tokio::sync::Mutex<()>,
@@ -84,8 +83,6 @@ pub(crate) struct Cost {
 
 /// One run in progress or finished.
 pub(crate) struct Job {
-    id: u64,
-    order: Order,
     /// Whether this server started the run; others are only watched.
     is_own: bool,
     /// The run's process number, valid while the run is in progress.
@@ -97,17 +94,11 @@ pub(crate) struct Job {
     over: Notify,
 }
 
-#[derive(Default)]
 struct JobState {
+    view: JobView,
     events: Vec<Arc<str>>,
-    messages: Vec<String>,
-    /// The name of the run folder.
-    run: Option<String>,
-    /// The latest progress event.
-    progress: Option<Value>,
     /// For a watched run, the lines seen last.
     seen: Vec<String>,
-    end: Option<JobEnd>,
 }
 
 /// Runs in progress.
@@ -137,7 +128,9 @@ pub(crate) struct JobView {
     #[serde(flatten)]
     order: Order,
     is_own: bool,
+    /// The name of the run folder.
     run: Option<String>,
+    /// The latest progress event.
     progress: Option<Value>,
     messages: Vec<String>,
     end: Option<JobEnd>,
@@ -148,13 +141,9 @@ impl Jobs {
         Self { program, grammar, table: Mutex::default(), asking: tokio::sync::Mutex::default() }
     }
 
-    pub(crate) fn grammar(&self) -> &Grammar {
-        &self.grammar
-    }
-
     /// Estimates the cost of a new run.
     pub(crate) async fn estimate(&self, order: &Order) -> Result<Cost, ApiError> {
-        let archive = format!("--archive={}", self.program.archive().display());
+        let archive = format!("--archive={}", self.program.archive.display());
         let words = |fixed: [&str; 3]| {
             let fixed: Vec<&str> = fixed.into_iter().chain([&*archive]).collect();
             self.grammar.words(order, &fixed)
@@ -241,8 +230,10 @@ impl Jobs {
             // If no thread is available now, the next turn may get one.
             let live = tokio::task::spawn_blocking(live_runs).await.unwrap_or_default();
             for (job, run) in self.see(&live) {
+                // It ends with the result in its folder.
                 let kept = index.run(run).await.ok().flatten();
-                job.end_as_kept(kept.as_ref());
+                let summary = kept.as_ref().and_then(|kept| kept.summary.as_deref());
+                job.end(kept.as_ref().and_then(RunEntry::exit_code), summary.unwrap_or_default());
             }
             tokio::time::sleep(LOOK_INTERVAL).await;
         }
@@ -256,7 +247,7 @@ impl Jobs {
             let job = match known {
                 Some(job) if job.is_own => continue,
                 Some(job) => Arc::clone(job),
-                None => match begun(note, self.program.archive()) {
+                None => match begun(note, &self.program.archive) {
                     Some(order) => table.add(order, false, Some(note.process)),
                     None => continue,
                 },
@@ -265,7 +256,7 @@ impl Jobs {
         }
         let is_live = |job: &Job| live.iter().any(|note| job.process == Some(note.process));
         let gone = table.jobs.values().filter(|job| !job.is_own && !job.is_over() && !is_live(job));
-        gone.map(|job| (Arc::clone(job), job.state().run.clone().unwrap_or_default())).collect()
+        gone.map(|job| (Arc::clone(job), job.state().view.run.clone().unwrap_or_default())).collect()
     }
 
     /// Runs in progress, and a text that shows whether anything changed.
@@ -274,7 +265,7 @@ impl Jobs {
         let running: Vec<JobView> =
             table.jobs.values().rev().filter(|job| !job.is_over()).map(|job| job.view()).collect();
         // A run that began and ended between two looks changed the archive's folder.
-        let folders = std::fs::metadata(self.program.archive()).and_then(|archive| archive.modified()).ok();
+        let folders = std::fs::metadata(&self.program.archive).and_then(|archive| archive.modified()).ok();
         let change = format!("{} {} {folders:?}", table.last_id, table.jobs.len() - running.len());
         Now { running, change }
     }
@@ -311,18 +302,18 @@ impl Jobs {
 impl Table {
     fn add(&mut self, order: Order, is_own: bool, process: Option<u32>) -> Arc<Job> {
         self.last_id += 1;
+        let id = self.last_id;
+        let view = JobView { id, order, is_own, run: None, progress: None, messages: Vec::new(), end: None };
         let job = Arc::new(Job {
-            id: self.last_id,
-            order,
             is_own,
             process,
-            state: Mutex::default(),
+            state: Mutex::new(JobState { view, events: Vec::new(), seen: Vec::new() }),
             events: broadcast::channel(BEHIND_MAX).0,
             cancel: Notify::new(),
             over: Notify::new(),
         });
-        self.jobs.insert(job.id, Arc::clone(&job));
-        let over: Vec<u64> = self.jobs.values().filter(|job| job.is_over()).map(|job| job.id).collect();
+        self.jobs.insert(id, Arc::clone(&job));
+        let over: Vec<u64> = self.jobs.iter().filter(|(_, job)| job.is_over()).map(|(id, _)| *id).collect();
         for id in over.iter().take(over.len().saturating_sub(OVER_MAX)) {
             self.jobs.remove(id);
         }
@@ -346,7 +337,7 @@ impl Job {
     }
 
     fn is_over(&self) -> bool {
-        self.state().end.is_some()
+        self.state().view.end.is_some()
     }
 
     async fn ended(&self) {
@@ -362,16 +353,7 @@ impl Job {
     }
 
     pub(crate) fn view(&self) -> JobView {
-        let state = self.state();
-        JobView {
-            id: self.id,
-            order: self.order.clone(),
-            is_own: self.is_own,
-            run: state.run.clone(),
-            progress: state.progress.clone(),
-            messages: state.messages.clone(),
-            end: state.end.clone(),
-        }
+        self.state().view.clone()
     }
 
     /// Interrupts the run, as Ctrl-C does. Measurements are kept, and the run can be resumed.
@@ -386,10 +368,10 @@ impl Job {
         Ok(())
     }
 
-    /// Past events and a receiver for later ones, without a gap; and whether the run is over.
-    pub(crate) fn events(&self) -> (Vec<Arc<str>>, broadcast::Receiver<Arc<str>>, bool) {
+    /// Past events and a receiver for later ones, without a gap. [`is_end`] tells the last one.
+    pub(crate) fn events(&self) -> (Vec<Arc<str>>, broadcast::Receiver<Arc<str>>) {
         let state = self.state();
-        (state.events.clone(), self.events.subscribe(), state.end.is_some())
+        (state.events.clone(), self.events.subscribe())
     }
 
     async fn follow(&self, mut child: Child) {
@@ -408,7 +390,8 @@ impl Job {
             }
         };
         let (status, summary, ()) = tokio::join!(wait, summary(stdout), self.read_events(stderr));
-        self.end(status.ok(), &summary);
+        let said = if summary.trim().is_empty() { self.state().view.messages.join("\n") } else { summary };
+        self.end(status.ok().and_then(|status| status.code()), &said);
     }
 
     async fn read_events(&self, stderr: Option<ChildStderr>) {
@@ -437,10 +420,10 @@ impl Job {
         let mut state = self.state();
         if let Some(run) = event.get("run") {
             let folder = run["folder"].as_str().map(Path::new).and_then(Path::file_name);
-            state.run = folder.and_then(|name| name.to_str()).map(str::to_owned);
+            state.view.run = folder.and_then(|name| name.to_str()).map(str::to_owned);
         }
         if let Some(progress) = event.get("progress") {
-            state.progress = Some(progress.clone());
+            state.view.progress = Some(progress.clone());
         }
         self.publish(&mut state, line.into());
     }
@@ -451,8 +434,8 @@ impl Job {
         }
         let text: String = line.chars().take(MESSAGE_CHARS_MAX).collect();
         let mut state = self.state();
-        if state.messages.len() < MESSAGES_MAX {
-            state.messages.push(text.clone());
+        if state.view.messages.len() < MESSAGES_MAX {
+            state.view.messages.push(text.clone());
             self.publish(&mut state, serde_json::json!({ "message": text }).to_string().into());
         }
     }
@@ -466,41 +449,32 @@ impl Job {
             });
         }
         // Other events may still exceed the limit; the end is always kept.
-        if state.events.len() < 2 * EVENTS_MAX || line.starts_with("{\"end\"") {
+        if state.events.len() < 2 * EVENTS_MAX || is_end(&line) {
             state.events.push(Arc::clone(&line));
         }
         // There may be no viewer.
         let _ = self.events.send(line);
     }
 
-    fn end(&self, status: Option<ExitStatus>, summary: &str) {
-        let said =
-            if summary.trim().is_empty() { self.state().messages.join("\n") } else { summary.to_owned() };
-        self.end_with(status.and_then(|status| status.code()), &said);
-    }
-
-    /// Ends a watched run with the result in its folder.
-    fn end_as_kept(&self, kept: Option<&RunEntry>) {
-        self.end_with(
-            kept.and_then(RunEntry::exit_code),
-            kept.and_then(RunEntry::summary).unwrap_or_default(),
-        );
-    }
-
-    fn end_with(&self, code: Option<i32>, said: &str) {
+    fn end(&self, code: Option<i32>, said: &str) {
         let mut state = self.state();
         let end = JobEnd {
             code,
             outcome: wording::outcome(code),
             summary: wording::failed(said),
-            run: state.run.clone(),
+            run: state.view.run.clone(),
         };
         let line = serde_json::json!({ "end": end }).to_string();
         self.publish(&mut state, line.into());
-        state.end = Some(end);
+        state.view.end = Some(end);
         drop(state);
         self.over.notify_waiters();
     }
+}
+
+/// Whether an event is the last one of its run.
+pub(crate) fn is_end(line: &str) -> bool {
+    line.starts_with("{\"end\"")
 }
 
 async fn summary(stdout: Option<ChildStdout>) -> String {

@@ -68,7 +68,7 @@ impl Server {
         let secret = match &settings.secret {
             Some(secret) => secret.clone(),
             None if listen.ip().is_loopback() => Secret::new()?,
-            None => return Err(ServeError::RemoteWithoutSecret { address: listen }),
+            None => return Err(ServeError::RemoteWithoutSecret(listen)),
         };
         let failed = |error| ServeError::Listen { address: listen, error };
         let listener = std::net::TcpListener::bind(listen).map_err(failed)?;
@@ -155,7 +155,7 @@ mod tests {
     fn an_address_that_others_reach_takes_a_secret_of_its_owner() {
         let everywhere = "0.0.0.0:0".parse().unwrap();
         let refused = Server::bind(settings(everywhere, None)).err();
-        assert!(matches!(refused, Some(ServeError::RemoteWithoutSecret { .. })), "{refused:?}");
+        assert!(matches!(refused, Some(ServeError::RemoteWithoutSecret(_))), "{refused:?}");
         let server = Server::bind(settings(everywhere, Some(Secret::new().unwrap()))).unwrap();
         assert_ne!(server.address().port(), 0);
     }

@@ -12,11 +12,11 @@ use likenew_procedures::apps::library::{DEFAULT_GROUP, by_name};
 use likenew_procedures::replay::{ReplayOptions, TraceSummary};
 
 use super::{Command, Measured};
-use crate::access::Access;
 use crate::arguments::{RUN, RunArguments, typed_target};
 use crate::exit::{Exit, Failure, Result};
 use crate::measure::{Request, Target, measure, options as settings};
 use crate::recordings::scan;
+use crate::resolved_target::Access;
 use crate::wording;
 
 /// Speed as applications see it, from published traces
@@ -87,13 +87,14 @@ impl Command for Replay {
             prints_plan: self.plan,
             ..Request::new(self.targets.clone(), access, &self.run_arguments)
         };
-        let mut summary = None;
+        let mut scanned = None;
         measure(request, |target| {
             // The trace is read once for all targets, and not before they are resolved.
-            if summary.is_none() {
-                summary = scan(&self.options)?;
-            }
-            summary.as_ref().map(|summary| self.plan(target, summary)).transpose()
+            let summary = match scanned.take() {
+                Some(summary) => summary,
+                None => scan(&self.options)?,
+            };
+            self.plan(target, scanned.insert(summary))
         })
     }
 }

@@ -23,13 +23,13 @@ use super::data::scan_folders;
 use super::facts::FromOutputs;
 use super::history::HistoryPlace;
 use super::{Command, history, seed_of_one_run};
-use crate::access::Access;
 use crate::arguments::{OUTPUT, RUN, RunArguments, SmartctlArgument, typed_target};
+use crate::console::note;
 use crate::exit::{Exit, Failure, Result};
-use crate::measure::{OnFailure, Request, Target, measure_each, options};
+use crate::measure::{Request, Target, measure_each, options};
 use crate::output;
 use crate::references::ReferenceArguments;
-use crate::resolved_target::ResolvedTarget;
+use crate::resolved_target::{Access, ResolvedTarget};
 use crate::wording::{self, history as history_wording};
 
 /// Is the drive slow, why, and what fixes it?
@@ -121,9 +121,7 @@ impl Check {
             None if self.all => drives()?,
             None => self.targets.iter().map(|target| readable(target, &self.limits(), reserve)).collect(),
         };
-        if targets.len() > 1 && !self.upgrade.is_empty() {
-            return Err(Failure::Usage(wording::UPGRADE_TAKES_ONE_TARGET.into()));
-        }
+        Failure::reject_if(targets.len() > 1 && !self.upgrade.is_empty(), wording::UPGRADE_TAKES_ONE_TARGET)?;
         if !self.plan {
             self.smartctl.apply(&targets)?;
         }
@@ -131,7 +129,7 @@ impl Check {
             prints_plan: self.plan,
             // With --all, JSON is a list even if the machine has only one drive.
             is_list: self.all,
-            on_failure: OnFailure::LeaveOut,
+            leaves_out_failed: true,
             is_silent: self.changes || self.nagios,
             ..Request::new(
                 targets,
@@ -150,8 +148,7 @@ impl Check {
             Err(failure) => vec![Attempt { target: only, reason: Some(failure.reason()) }],
         };
         let archive = self.run_arguments.archive_arguments.folder.archive()?;
-        let mut index = history::open(&self.place, &archive)?;
-        history::update(&mut index)?;
+        let mut index = history::open_updated(&self.place, &archive)?;
         if let Some(path) = &self.openmetrics {
             history::write_metrics(&mut index, &attempts, path)?;
         }
@@ -169,7 +166,7 @@ fn readable(typed: &str, limits: &CheckOptions, reserve: Option<u64>) -> String 
     let Ok(PathKind::Folder { space, .. }) = examine(folder, reserve) else { return typed.to_owned() };
     let Err(reason) = can_write(typed, &space, limits) else { return typed.to_owned() };
     let Some(file) = largest_file(folder, CheckOptions::READABLE_LEAST) else { return typed.to_owned() };
-    crate::console::note(wording::reads_of_largest_file(reason.reason(), &file));
+    note(wording::reads_of_largest_file(reason.reason(), &file));
     file.to_string_lossy().into_owned()
 }
 
@@ -194,19 +191,17 @@ fn drives() -> Result<Vec<String>> {
     let devices = list()?;
     let drives: Vec<String> =
         devices.into_iter().filter(|drive| drive.is_drive).map(|drive| drive.path).collect();
-    if drives.is_empty() {
-        return Err(Failure::Usage(wording::NO_DRIVES.into()));
-    }
+    Failure::reject_if(drives.is_empty(), wording::NO_DRIVES)?;
     Ok(drives)
 }
 
-/// Makes the plan with its references; `None` if the user stopped that.
-fn plan(command: &Check, target: &Target) -> Result<Option<Plan>> {
+/// Makes the plan with its references.
+fn plan(command: &Check, target: &Target) -> Result<Plan> {
     let Target { typed, resolved: target, .. } = target;
     let printed = target.printed();
-    if printed.is_none() && !target.is_folder() && target.usable_bytes()? < CheckOptions::READABLE_LEAST {
+    if printed.is_none() && !target.is_folder() {
         let (bytes, least) = (target.usable_bytes()?, CheckOptions::READABLE_LEAST);
-        return Err(Failure::Usage(wording::too_small_to_check(typed, bytes, least)));
+        Failure::reject_if(bytes < least, wording::too_small_to_check(typed, bytes, least))?;
     }
     let mut check = command.limits();
     if let Some(space) = target.space() {
@@ -228,20 +223,16 @@ fn plan(command: &Check, target: &Target) -> Result<Option<Plan>> {
         let area = check.area(target.usable_bytes()?);
         check.bytes = Some(area * CheckOptions::PARTS);
     }
-    if !command.references.add_to(&mut check, &command.run_arguments.archive_arguments, target)? {
-        return Ok(None);
-    }
+    command.references.add_to(&mut check, &command.run_arguments.archive_arguments, target)?;
     check.peers = peers(command, target, &check)?;
     if !command.files.is_empty() {
-        let Some(files) = files(command)? else { return Ok(None) };
-        check.files = Some(files);
+        check.files = Some(files(command)?);
     }
     if !command.upgrade.is_empty() {
-        let Some(upgrade) = upgrade::collect(command, &check, target)? else { return Ok(None) };
-        check.upgrade = Some(upgrade);
+        check.upgrade = Some(upgrade::collect(command, &check, target)?);
     }
     let seed = seed_of_one_run(command.seed, target)?;
-    Ok(Some(Plan::new("check", Some(typed.clone()), seed, options(&check))))
+    Ok(Plan::new("check", Some(typed.clone()), seed, options(&check)))
 }
 
 /// Most other drives of a model to compare one with; more would not change the result.
@@ -262,7 +253,7 @@ fn peers(command: &Check, target: &ResolvedTarget, check: &CheckOptions) -> Resu
     let metrics = match peer_metrics {
         Ok(metrics) => metrics,
         Err(failure) => {
-            crate::console::note(wording::error(history_wording::peers_not_known(&failure.reason())));
+            note(wording::error(history_wording::peers_not_known(&failure.reason())));
             return Ok(Vec::new());
         }
     };
@@ -280,8 +271,8 @@ fn peers(command: &Check, target: &ResolvedTarget, check: &CheckOptions) -> Resu
     Ok(peers)
 }
 
-/// A scan of the user's files; `None` if the user stopped it.
-fn files(command: &Check) -> Result<Option<FileScan>> {
+/// A scan of the user's files.
+fn files(command: &Check) -> Result<FileScan> {
     let request = ScanRequest {
         folders: command.files.clone(),
         sample_bytes: SAMPLE,

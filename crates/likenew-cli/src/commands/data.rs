@@ -4,7 +4,6 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use indicatif::{ProgressBar, ProgressStyle};
 use likenew_core::procedure::Plan;
 use likenew_core::quantity::Size;
 use likenew_core::units::{Nanos, parse_duration, parse_size};
@@ -13,11 +12,12 @@ use likenew_procedures::data::files::{FileScan, FileType};
 use likenew_real::scan::{GroupScan, Progress, Refusals, Request as ScanRequest, Scan, ScanError, scan};
 
 use super::{Command, Measured};
-use crate::access::{Access, lock};
+use crate::console::note;
 use crate::exit::{Exit, Failure, Result};
 use crate::measure::{Request, measure, options as settings};
+use crate::progress::spinner;
 use crate::references::SequentialRates;
-use crate::resolved_target::ResolvedTarget;
+use crate::resolved_target::{Access, ResolvedTarget, lock};
 use crate::{interrupt, wording};
 
 /// Is compressible data faster, and how compressible are your files?
@@ -65,22 +65,22 @@ impl Command for Data {
 }
 
 impl Data {
-    /// Makes the plan; `None` if the user stopped the scan of files.
-    fn plan(&self, target: &ResolvedTarget) -> Result<Option<Plan>> {
+    fn plan(&self, target: &ResolvedTarget) -> Result<Plan> {
         let (read, write) = self.measured.more.rated.or_own(target)?;
         let mut options = self.measured.options(target)?;
         (options.advertised_read_bytes_per_s, options.advertised_write_bytes_per_s) = (read, write);
         if !self.measured.more.files.is_empty() {
-            let Some(files) = self.scan_files()? else {
-                crate::console::note(wording::STOPPED_BEFORE_MEASURING);
-                return Ok(None);
-            };
-            options.files = Some(files);
+            let scanned = self.scan_files().inspect_err(|failure| {
+                if matches!(failure, Failure::Interrupted) {
+                    note(wording::STOPPED_BEFORE_MEASURING);
+                }
+            });
+            options.files = Some(scanned?);
         }
-        Ok(Some(self.measured.arguments.plan_of("data", settings(&options))))
+        Ok(self.measured.arguments.plan_of("data", settings(&options)))
     }
 
-    fn scan_files(&self) -> Result<Option<FileScan>> {
+    fn scan_files(&self) -> Result<FileScan> {
         let Files { sample, scan_time, .. } = self.measured.more;
         if !(SAMPLE_MIN..=SAMPLE_MAX).contains(&sample) {
             return Err(Failure::Usage(wording::option_outside("sample", Size(sample), "1MiB..64GiB")));
@@ -93,22 +93,21 @@ impl Data {
             sample_bytes: sample,
             time: scan_time,
             cross: self.measured.more.cross_file_systems,
-            seed: self.measured.arguments.seed(),
+            seed: self.measured.arguments.seed.unwrap_or_default(),
         };
         scan_folders(&request, self.measured.arguments.run.execution.wait_for_drive)
     }
 }
 
-/// Locks the drives below these folders and scans their files; `None` if the user stopped that.
-pub(super) fn scan_folders(request: &ScanRequest, wait: bool) -> Result<Option<FileScan>> {
+/// Locks the drives below these folders and scans their files, until the user stops that.
+pub(super) fn scan_folders(request: &ScanRequest, wait: bool) -> Result<FileScan> {
     interrupt::listen()?;
     let folders: Vec<&Path> = request.folders.iter().map(PathBuf::as_path).collect();
-    let Some(_lock) = lock(&folders, wait)? else { return Ok(None) };
-    let bar = ProgressBar::new_spinner();
-    let style = "{spinner} {elapsed}  {msg}";
-    bar.set_style(ProgressStyle::with_template(style).expect("the template is valid"));
-    let mut watch = |progress: Progress| {
-        bar.set_message(progress_text(&progress));
+    let _lock = lock(&folders, wait)?;
+    let bar = spinner();
+    let mut watch = |Progress { files, bytes, sampled_bytes, sample_bytes }: Progress| {
+        let sampled = sample_bytes.map(|total| (sampled_bytes, total));
+        bar.set_message(wording::scan_progress(files, bytes, sampled));
         bar.tick();
         if interrupt::is_requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
@@ -116,27 +115,17 @@ pub(super) fn scan_folders(request: &ScanRequest, wait: bool) -> Result<Option<F
     bar.finish_and_clear();
     match outcome {
         Ok(scan) => {
-            name_unreadable(&scan.refusals);
-            to_option(scan, &folders).map(Some)
+            // Neither plan nor report keeps the names of files that could not be read.
+            let Refusals { examples, count, .. } = &scan.refusals;
+            examples.iter().for_each(|(path, kind)| note(wording::unreadable_file(path, kind)));
+            let more = count - examples.len() as u64;
+            if more > 0 {
+                note(wording::more_unreadable(more));
+            }
+            to_option(scan, &folders)
         }
-        Err(ScanError::Interrupted) => Ok(None),
+        Err(ScanError::Interrupted) => Err(Failure::Interrupted),
         Err(ScanError::TargetError(target_error)) => Err(target_error.into()),
-    }
-}
-
-fn progress_text(progress: &Progress) -> String {
-    let Progress { files, bytes, sampled_bytes, sample_bytes } = *progress;
-    wording::scan_progress(files, bytes, sample_bytes.map(|total| (sampled_bytes, total)))
-}
-
-/// Prints which files could not be read. Neither plan nor report keeps their names.
-fn name_unreadable(refusals: &Refusals) {
-    for (path, kind) in &refusals.examples {
-        crate::console::note(wording::unreadable_file(path, kind));
-    }
-    let more = refusals.count - refusals.examples.len() as u64;
-    if more > 0 {
-        crate::console::note(wording::more_unreadable(more));
     }
 }
 

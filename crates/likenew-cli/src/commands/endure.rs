@@ -11,11 +11,10 @@ use likenew_procedures::fit::mix_of_reads;
 use likenew_procedures::profile::Profile;
 
 use super::Command;
-use crate::access::Access;
 use crate::arguments::{Switch, TargetArguments};
 use crate::exit::{Exit, Failure, Result};
 use crate::measure::measure_with;
-use crate::resolved_target::ResolvedTarget;
+use crate::resolved_target::{Access, ResolvedTarget};
 use crate::wording;
 use likenew_procedures::fit::number;
 

@@ -13,7 +13,6 @@ use likenew_sim::model::KINDS;
 use serde::Serialize;
 
 use super::Command;
-use crate::access::Access;
 use crate::arguments::{
     ARCHIVE, ArchiveArguments, ArchiveFolder, ExecutionArguments, OUTPUT, Output, RUN, RunArguments,
     SmartctlArgument, typed_target,
@@ -22,6 +21,7 @@ use crate::exit::{Exit, Failure, Result};
 use crate::measure::{Request, measure};
 use crate::output;
 use crate::printed::PrintedFacts;
+use crate::resolved_target::Access;
 use crate::wording::{self, help as help_wording};
 
 /// What the system and the drive report, without any I/O
@@ -59,10 +59,9 @@ impl Command for Facts {
     fn run(self) -> Result<Exit> {
         let Self { target, all, from, bundle, origins, smartctl, plan, output, folder, no_archive } = self;
         let run_arguments = RunArguments {
-            execution: ExecutionArguments::with_output(output),
+            execution: ExecutionArguments { output, ..ExecutionArguments::default() },
             archive_arguments: ArchiveArguments { folder, no_archive },
-            export: None,
-            estimate: false,
+            ..RunArguments::default()
         };
         let printed = from.read()?;
         let access = printed.as_ref().map_or(Access::Facts { of_all: all }, Access::Printed);
@@ -83,10 +82,9 @@ impl Command for Facts {
             origins,
             ..Request::new(vec![typed], access, &run_arguments)
         };
-        let options = toml::Table::new();
         let target = target.or_else(|| printed.as_ref().map(|printed| printed.name.clone()));
-        let plan = Plan::new("facts", target, 0, options);
-        measure(request, |_| Ok(Some(plan.clone())))
+        let plan = Plan::new("facts", target, 0, toml::Table::new());
+        measure(request, |_| Ok(plan.clone()))
     }
 }
 

@@ -18,6 +18,7 @@ use likenew_report::html::history_page;
 
 use super::Command;
 use crate::arguments::{ARCHIVE, ArchiveFolder, OUTPUT};
+use crate::console::note;
 use crate::exit::{Exit, Failure, Result};
 use crate::output;
 use crate::output_file::OutputFile;
@@ -72,45 +73,48 @@ impl Command for History {
         self.openmetrics.as_deref().map_or(Ok(()), check_metrics_file)?;
         self.html.as_deref().map_or(Ok(()), output::check_file)?;
         let archive = self.folder.archive()?;
-        let mut history = open(&self.place, &archive)?;
-        if self.rebuild {
-            let update = history.rebuild()?;
-            crate::console::note(wording::rebuilt(update.read));
+        let mut history = if self.rebuild {
+            let mut history = open(&self.place, &archive)?;
+            note(wording::rebuilt(history.rebuild()?.read));
+            history
         } else {
-            update(&mut history)?;
+            open_updated(&self.place, &archive)?
+        };
+        match (&self.openmetrics, &self.drive) {
+            (Some(path), _) => write_metrics(&mut history, &[], path)?,
+            _ if self.peers => return show_peers(&self, &mut history),
+            (None, Some(typed)) => show_drive(&self, &mut history, typed)?,
+            (None, None) => show_all(&self, &mut history)?,
         }
-        if let Some(path) = &self.openmetrics {
-            write_metrics(&mut history, &[], path)?;
-            return Ok(Exit::Fine);
-        }
-        if self.peers {
-            return show_peers(&self, &mut history);
-        }
-        match &self.drive {
-            Some(typed) => show_drive(&self, &mut history, typed),
-            None => show_all(&self, &mut history),
-        }
+        Ok(Exit::Fine)
     }
 }
 
 impl History {
-    /// Writes the page of `--html`, if asked for. Returns whether nothing else was asked for.
-    fn write_page(
+    /// Writes the page of `--html` and the JSON of `--json`, or else prints a screen, which takes whether it shows
+    /// everything.
+    fn put(
         &self,
         drives: &[DriveHistory],
         damaged: &[DamagedRun],
-        plain: impl FnOnce() -> String,
-    ) -> Result<bool> {
-        let Some(path) = &self.html else { return Ok(false) };
-        output::write_to(path, &history_page(&page_json(drives, damaged), &plain()))?;
-        if self.json.is_none() && path != Path::new("-") {
-            output::print(&crate::wording::page_written(path))?;
+        json: impl FnOnce() -> Result<String>,
+        screen: impl Fn(bool) -> String,
+    ) -> Result<()> {
+        if let Some(path) = &self.html {
+            output::write_to(path, &history_page(&page_json(drives, damaged), &screen(true)))?;
+            if self.json.is_none() && path != Path::new("-") {
+                output::print(&crate::wording::page_written(path))?;
+            }
         }
-        Ok(self.json.is_none())
+        match &self.json {
+            Some(path) => output::write_to(path, &json()?),
+            None if self.html.is_some() => Ok(()),
+            None => output::print(&screen(self.details)),
+        }
     }
 }
 
-fn show_all(command: &History, history: &mut Index) -> Result<Exit> {
+fn show_all(command: &History, history: &mut Index) -> Result<()> {
     let page = if command.details || command.json.is_some() || command.html.is_some() {
         ALL
     } else {
@@ -120,18 +124,11 @@ fn show_all(command: &History, history: &mut Index) -> Result<Exit> {
     let total = history.count_drives()?;
     let drives = rows.into_iter().map(|row| read(history, row)).collect::<Result<Vec<_>, _>>()?;
     let damaged = history.damaged()?;
-    if command.write_page(&drives, &damaged, || drives_screen(&drives, total, &damaged, true))? {
-        return Ok(Exit::Fine);
+    if drives.is_empty() && command.html.is_none() && command.json.is_none() {
+        note(crate::wording::error(wording::NO_DRIVES));
     }
-    if let Some(path) = &command.json {
-        output::write_to(path, &drives_json(&drives, total, &history.unknown_drives()?, &damaged))?;
-        return Ok(Exit::Fine);
-    }
-    if drives.is_empty() {
-        crate::console::note(crate::wording::error(wording::NO_DRIVES));
-    }
-    output::print(&drives_screen(&drives, total, &damaged, command.details))?;
-    Ok(Exit::Fine)
+    let json = || -> Result<String> { Ok(drives_json(&drives, total, &history.unknown_drives()?, &damaged)) };
+    command.put(&drives, &damaged, json, |details| drives_screen(&drives, total, &damaged, details))
 }
 
 /// Compares all drives, or one, with others of their models.
@@ -177,7 +174,7 @@ fn peers_screen(compared: &[Peers<'_>], details: bool) -> String {
     text + &wording::peers_total(compared) + "\n"
 }
 
-fn show_drive(command: &History, history: &mut Index, typed: &str) -> Result<Exit> {
+fn show_drive(command: &History, history: &mut Index, typed: &str) -> Result<()> {
     let mut rows = find(history, typed)?;
     let drive = match rows.len() {
         0 => return Err(Failure::Usage(wording::unknown_drive(typed))),
@@ -186,15 +183,7 @@ fn show_drive(command: &History, history: &mut Index, typed: &str) -> Result<Exi
     };
     let drive = read(history, drive)?;
     let drives = std::slice::from_ref(&drive);
-    if command.write_page(drives, &[], || drive_screen(&drive, typed, true))? {
-        return Ok(Exit::Fine);
-    }
-    if let Some(path) = &command.json {
-        output::write_to(path, &drive_json(&drive))?;
-        return Ok(Exit::Fine);
-    }
-    output::print(&drive_screen(&drive, typed, command.details))?;
-    Ok(Exit::Fine)
+    command.put(drives, &[], || Ok(drive_json(&drive)), |details| drive_screen(&drive, typed, details))
 }
 
 fn read(history: &mut Index, drive: DriveRow) -> Result<DriveHistory> {
@@ -268,7 +257,11 @@ fn drive_screen(drive: &DriveHistory, typed: &str, details: bool) -> String {
     let first = drive.checks.len().saturating_sub(room);
     let rows = (first..drive.checks.len()).map(|at| {
         let check = &drive.checks[at];
-        row(wording::day(&check.run.started_at), drive.metrics.iter().map(|metric| cell(metric, at)))
+        let cell = |metric: &MetricHistory| {
+            let mark = metric.changes.iter().find(|change| change.at == at);
+            wording::share_cell(metric.values[at].map(|value| value / metric.baseline), mark)
+        };
+        row(wording::day(&check.run.started_at), drive.metrics.iter().map(cell))
     });
     let rows: String = rows.collect();
     let more = wording::more_checks(drive.checks.len() - first, drive, typed);
@@ -276,11 +269,6 @@ fn drive_screen(drive: &DriveHistory, typed: &str, details: bool) -> String {
         return head;
     }
     format!("{head}\n{upper}{lower}{rows}{baseline}{more}\n")
-}
-
-fn cell(metric: &MetricHistory, at: usize) -> String {
-    let mark = metric.changes.iter().find(|change| change.at == at);
-    wording::share_cell(metric.values[at].map(|value| value / metric.baseline), mark)
 }
 
 fn row(first: &str, cells: impl Iterator<Item = String>) -> String {
@@ -317,12 +305,13 @@ pub(crate) fn open(place: &HistoryPlace, archive: &Archive) -> Result<Index> {
     Ok(kept_runs(place, archive.root().to_owned())?.open()?)
 }
 
-/// Adds new runs to a history, or says that this user may only read it.
-pub(crate) fn update(history: &mut Index) -> Result<()> {
+/// Opens a history and adds new runs to it, or says that this user may only read it.
+pub(crate) fn open_updated(place: &HistoryPlace, archive: &Archive) -> Result<Index> {
+    let mut history = open(place, archive)?;
     if history.update()?.is_refused {
-        crate::console::note(wording::RUNS_NOT_ADDED);
+        note(wording::RUNS_NOT_ADDED);
     }
-    Ok(())
+    Ok(history)
 }
 
 /// The runs in this folder, and where their history is.

@@ -291,14 +291,14 @@ fn text(report: &ImportReport) -> String {
     let ImportReport { file, format, compression, volume, survey, notes, output, .. } = report;
     let mut lines =
         vec![wording::survey_title(file, survey, format, *compression, volume.as_deref()), String::new()];
-    lines.extend(align_columns(&operations(survey)));
+    lines.extend(operations(survey));
     lines.push(String::new());
     lines.push(wording::survey_addresses(survey));
     lines.push(wording::survey_latencies(survey));
     lines.push(wording::survey_digest(&survey.digest));
     if survey.applications.iter().any(|share| !share.application.is_empty()) {
         lines.push(String::new());
-        lines.extend(align_columns(&applications(survey)));
+        lines.extend(applications(survey));
         let more = survey.applications.len().saturating_sub(APPLICATIONS);
         if more > 0 {
             lines.push(wording::survey_more_applications(more));
@@ -309,45 +309,24 @@ fn text(report: &ImportReport) -> String {
     lines.into_iter().map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
-fn operations(survey: &Survey) -> Vec<Vec<String>> {
+fn operations(survey: &Survey) -> Vec<String> {
     let rows =
         [("read", survey.read), ("write", survey.write), ("trim", survey.trim), ("flush", survey.flush)];
     let met = rows.into_iter().filter(|(_, amount)| amount.ios > 0);
-    let head = ["op", "I/Os", "amount"].map(str::to_owned).to_vec();
-    std::iter::once(head)
-        .chain(met.map(|(op, Amount { ios, bytes })| {
-            vec![op.to_owned(), Number(ios as f64).to_string(), Size(bytes).to_string()]
-        }))
-        .collect()
+    let met = met.map(|(op, Amount { ios, bytes })| {
+        [op.to_owned(), Number(ios as f64).to_string(), Size(bytes).to_string()]
+    });
+    let head = ["op", "I/Os", "amount"].map(str::to_owned);
+    output::table(&std::iter::once(head).chain(met).collect::<Vec<_>>(), [false, true, true])
 }
 
-fn applications(survey: &Survey) -> Vec<Vec<String>> {
+fn applications(survey: &Survey) -> Vec<String> {
     let time = |ns: Nanos| if ns == Nanos::ZERO { String::new() } else { ns.to_string() };
     let rows = survey.applications.iter().take(APPLICATIONS).map(|share| {
         let name = if share.application.is_empty() { "(unknown)" } else { &share.application };
-        vec![
-            name.to_owned(),
-            Number(share.ios as f64).to_string(),
-            Size(share.bytes).to_string(),
-            time(share.waiting_ns),
-        ]
+        let (ios, amount) = (Number(share.ios as f64).to_string(), Size(share.bytes).to_string());
+        [name.to_owned(), ios, amount, time(share.waiting_ns)]
     });
-    let head = ["application", "I/Os", "amount", "waited"].map(str::to_owned).to_vec();
-    std::iter::once(head).chain(rows).collect()
-}
-
-/// Aligns columns: the first to the left, the others to the right.
-fn align_columns(rows: &[Vec<String>]) -> Vec<String> {
-    let count = |text: &String| text.chars().count();
-    let columns = rows.first().map_or(0, Vec::len);
-    let widths: Vec<usize> =
-        (0..columns).map(|column| rows.iter().map(|row| count(&row[column])).max().unwrap_or(0)).collect();
-    let line = |row: &Vec<String>| {
-        let cells = row.iter().zip(&widths).enumerate().map(|(column, (cell, width))| match column {
-            0 => format!("{cell:<width$}"),
-            _ => format!("{cell:>width$}"),
-        });
-        cells.collect::<Vec<_>>().join("  ")
-    };
-    rows.iter().map(line).collect()
+    let head = ["application", "I/Os", "amount", "waited"].map(str::to_owned);
+    output::table(&std::iter::once(head).chain(rows).collect::<Vec<_>>(), [false, true, true, true])
 }

@@ -4,10 +4,10 @@ use clap::Args;
 use likenew_procedures::model::ModelOptions;
 
 use super::{Command, Measured};
-use crate::access::Access;
 use crate::exit::{Exit, Result};
 use crate::measure::measure_with;
 use crate::references::SequentialRates;
+use crate::resolved_target::Access;
 
 /// Fit an access time model: seek, throughput, parallelism
 #[derive(Debug, Args)]

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use likenew_core::procedure::Plan;
 use likenew_core::region::Region;
 use likenew_core::units::{BadUnit, Nanos, parse_duration, parse_size};
@@ -11,12 +12,11 @@ use likenew_procedures::recondition::{Erase, ReconditionOptions, StepName};
 
 use super::check::enough_bytes;
 use super::{Command, seed_of_one_run};
-use crate::access::Access;
 use crate::arguments::TargetArguments;
 use crate::exit::{Exit, Result};
 use crate::measure::{Request, measure, options};
 use crate::references::ReferenceArguments;
-use crate::resolved_target::ResolvedTarget;
+use crate::resolved_target::{Access, ResolvedTarget};
 use crate::wording;
 
 /// Restore a slow drive, gentlest step first, and prove the gain
@@ -54,8 +54,8 @@ pub(crate) struct Recondition {
     #[arg(long, value_name = "FILE", requires = "step")]
     journal: Option<PathBuf>,
     /// With --step format: erase user data, or the key that encrypts all of it
-    #[arg(long, value_enum, default_value_t = EraseName::UserData, value_name = "WHAT")]
-    erase: EraseName,
+    #[arg(long, value_parser = erase(), default_value = "user-data", value_name = "WHAT")]
+    erase: Erase,
     #[command(flatten)]
     references: ReferenceArguments,
     #[command(flatten)]
@@ -63,19 +63,9 @@ pub(crate) struct Recondition {
 }
 
 /// What a format erases, as typed.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum EraseName {
-    UserData,
-    Key,
-}
-
-impl From<EraseName> for Erase {
-    fn from(name: EraseName) -> Self {
-        match name {
-            EraseName::UserData => Self::UserData,
-            EraseName::Key => Self::Key,
-        }
-    }
+fn erase() -> impl TypedValueParser<Value = Erase> {
+    let to_erase = |name: String| if name == "key" { Erase::Key } else { Erase::UserData };
+    PossibleValuesParser::new(["user-data", "key"]).map(to_erase)
 }
 
 /// Bytes a second; "/s" may be left out.
@@ -114,8 +104,7 @@ impl Command for Recondition {
     }
 }
 
-/// Makes the plan; `None` if the user stopped that.
-fn plan(command: &Recondition, target: &ResolvedTarget) -> Result<Option<Plan>> {
+fn plan(command: &Recondition, target: &ResolvedTarget) -> Result<Plan> {
     let mut check = CheckOptions { bytes: command.bytes, ..CheckOptions::default() };
     if target.is_folder() && !command.dry_run && command.step.is_none() {
         enough_bytes(&command.arguments.target, &check)?;
@@ -125,8 +114,8 @@ fn plan(command: &Recondition, target: &ResolvedTarget) -> Result<Option<Plan>> 
         Some(space) if command.dry_run && !space.is_read_only => space.usable_bytes,
         _ => target.usable_bytes()?,
     };
-    let Recondition { step, passes, idle, dry_run, rate, .. } = *command;
-    let (journal, erase) = (command.journal.clone(), command.erase.into());
+    let Recondition { step, passes, idle, dry_run, rate, erase, .. } = *command;
+    let journal = command.journal.clone();
     let defaults = ReconditionOptions::default();
     let mut settings = ReconditionOptions { step, passes, idle, dry_run, journal, rate, erase, ..defaults };
     if let ResolvedTarget::Simulated(spec) = target {
@@ -142,15 +131,13 @@ fn plan(command: &Recondition, target: &ResolvedTarget) -> Result<Option<Plan>> 
         in_scope(&mut check, most);
         settings.overwrite_max = Some(most);
     }
-    if !command.dry_run
-        && !command.references.add_to(&mut check, &command.arguments.run.archive_arguments, target)?
-    {
-        return Ok(None);
+    if !command.dry_run {
+        command.references.add_to(&mut check, &command.arguments.run.archive_arguments, target)?;
     }
     settings.check = check;
     let seed = seed_of_one_run(command.arguments.seed, target)?;
     let target = Some(command.arguments.target.clone());
-    Ok(Some(Plan::new(NAME, target, seed, options(&settings))))
+    Ok(Plan::new(NAME, target, seed, options(&settings)))
 }
 
 /// Limits a check to this space. If large enough, its area is an even part of the space, so that

@@ -9,23 +9,25 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use clap::Args;
 use findings::findings;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use likenew_core::findings::{Standing, standing};
-use likenew_core::instrument::Instrument;
 use likenew_core::procedure::Plan;
-use likenew_core::target::Clock;
 use likenew_core::target_error::TargetError;
 use likenew_core::units::{Nanos, exact_duration, exact_size, parse_duration, parse_size};
 use likenew_real::clock::wall_date;
 use likenew_real::tracefs::{RecordedDrive, Recording, RecordingCounts};
 use likenew_report::document::Document;
-use likenew_trace::{TraceError, TraceHead};
+use likenew_trace::TraceHead;
 use trace_file::{TraceFile, TraceResult};
 
-use super::Command;
+use super::{Command, uncalibrated};
 use crate::arguments::{Output, RUN, typed_target};
+use crate::console::note;
 use crate::exit::{Exit, Failure, Result};
-use crate::{interrupt, output};
+use crate::output::{Member, SideBySide};
+use crate::progress::spinner;
+use crate::wording::not_a_path;
+use crate::{interrupt, output, output_file};
 
 /// Record the I/O of all programs as a trace
 #[derive(Debug, Args)]
@@ -59,34 +61,33 @@ impl Command for Record {
         }
         interrupt::listen()?;
         let mut recording = Recording::start(drives.clone(), self.buffer)?;
-        print_leftovers(&recording);
+        for name in recording.leftovers() {
+            note(wording::leftover_removed(name));
+        }
         let mut files = create(&paths, &drives)?;
         for file in &files {
-            recording.exclude(file.thread_id());
+            recording.exclude(file.thread_id);
         }
-        print_start(&self, &drives, &paths, &recording);
+        for (drive, path) in drives.iter().zip(&paths) {
+            note(wording::started(&drive.name, path, self.time, self.bytes));
+        }
+        note(wording::buffers(recording.buffer_bytes()));
         let stopped = follow(&mut recording, &mut files, &self);
         let elapsed = recording.elapsed();
         // The files are finished even after a failure, so that the records up to it are kept.
-        let ended = match stopped {
-            Ok(stopped) => {
-                recording.finish(&mut files).map(|counts| (stopped, counts)).map_err(Failure::from)
-            }
-            Err(failure) => Err(failure),
-        };
+        let ended = stopped.and_then(|stopped| Ok((stopped, recording.finish(&mut files)?)));
         let counts = ended.as_ref().map_or_else(|_| RecordingCounts::default(), |(_, counts)| *counts);
         let written = finish(files, &paths, &counts)?;
         let (stopped, counts) = ended?;
-        let documents: Vec<Document> = drives
-            .iter()
-            .zip(&written)
+        let drives_written = drives.iter().zip(&written);
+        let documents: Vec<Document> = drives_written
             .map(|(drive, written)| document(&self, drive, written, &counts, elapsed))
             .collect();
         let has_problem = documents.iter().any(|document| standing(&document.answers) == Standing::Problem);
         for path in &paths {
-            crate::console::note(wording::trace_written(path));
+            note(wording::trace_written(path));
         }
-        output::put(documents, &self.output)?;
+        output::put(&SideBySide::new(documents.into_iter().map(Member::alone).collect()), &self.output)?;
         Ok(match stopped {
             StopReason::Early => Exit::Interrupted,
             StopReason::Requested if has_problem => Exit::Problem,
@@ -99,11 +100,8 @@ impl Command for Record {
 fn drives(targets: &[String]) -> Result<Vec<RecordedDrive>> {
     let mut drives: Vec<RecordedDrive> = Vec::new();
     for target in targets {
-        if target.starts_with("sim:") || target == "nop:" {
-            return Err(Failure::Usage(wording::simulated(target)));
-        }
-        let path = std::path::absolute(target)
-            .map_err(|error| Failure::Usage(wording::not_a_path(target, error)))?;
+        Failure::reject_if(target.starts_with("sim:") || target == "nop:", wording::simulated(target))?;
+        let path = std::path::absolute(target).map_err(|error| Failure::Usage(not_a_path(target, error)))?;
         for drive in RecordedDrive::drives_of(&path)? {
             if !drives.iter().any(|known| known.name == drive.name) {
                 drives.push(drive);
@@ -126,25 +124,18 @@ fn paths(out: &Path, drives: &[RecordedDrive]) -> Vec<PathBuf> {
 }
 
 fn create(paths: &[PathBuf], drives: &[RecordedDrive]) -> Result<Vec<TraceFile>> {
-    let folder =
-        |path: &Path| path.parent().filter(|parent| !parent.as_os_str().is_empty()).map(Path::to_owned);
     let mut files = Vec::new();
     for (path, drive) in paths.iter().zip(drives) {
         // A folder without a drive, such as one in memory, is on no recorded drive.
-        let below =
-            RecordedDrive::drives_of(&folder(path).unwrap_or_else(|| PathBuf::from("."))).unwrap_or_default();
+        let below = RecordedDrive::drives_of(output_file::folder_of(path)).unwrap_or_default();
         let on_recorded = below.iter().any(|below| drives.iter().any(|drive| drive.shares_disk_with(below)));
         if on_recorded {
-            crate::console::note(wording::TRACE_ON_RECORDED_DRIVE);
+            note(wording::TRACE_ON_RECORDED_DRIVE);
         }
         let file = TraceFile::create(path, &head(drive), on_recorded);
-        files.push(file.map_err(|error| could_not_write(path, error))?);
+        files.push(file.with_context(|| wording::could_not_begin(path))?);
     }
     Ok(files)
-}
-
-fn could_not_write(path: &Path, error: TraceError) -> Failure {
-    anyhow::Error::new(error).context(wording::could_not_begin(path)).into()
 }
 
 fn head(drive: &RecordedDrive) -> TraceHead {
@@ -158,19 +149,6 @@ fn head(drive: &RecordedDrive) -> TraceHead {
         kernel: likenew_real::host::kernel(),
         ..TraceHead::default()
     }
-}
-
-fn print_leftovers(recording: &Recording) {
-    for name in recording.leftovers() {
-        crate::console::note(wording::leftover_removed(name));
-    }
-}
-
-fn print_start(command: &Record, drives: &[RecordedDrive], paths: &[PathBuf], recording: &Recording) {
-    for (drive, path) in drives.iter().zip(paths) {
-        crate::console::note(wording::started(&drive.name, path, command.time, command.bytes));
-    }
-    crate::console::note(wording::buffers(recording.buffer_bytes()));
 }
 
 /// Why a recording ended.
@@ -217,13 +195,8 @@ fn finish(files: Vec<TraceFile>, paths: &[PathBuf], counts: &RecordingCounts) ->
     written.collect::<Vec<Result<TraceResult>>>().into_iter().collect()
 }
 
-/// The same command with a buffer that loses less.
-fn with_larger_buffer(command: &Record) -> String {
-    /// Four times the default of one processor.
-    const BUFFER_BYTES: u64 = 64 << 20;
-    let buffer = command.buffer.map_or(BUFFER_BYTES, |bytes| bytes.saturating_mul(4));
-    wording::record_with_buffer(&command.targets, buffer, command.time)
-}
+/// A buffer that loses less, in bytes: four times the default of one processor.
+const LARGER_BUFFER: u64 = 64 << 20;
 
 fn document(
     command: &Record,
@@ -241,10 +214,10 @@ fn document(
     let settings =
         settings.into_iter().filter_map(|(key, value)| Some((key.to_owned(), toml::Value::from(value?))));
     let plan = Plan::new("record", Some(drive.identity.name.clone()), 0, settings.collect());
-    let version = env!("CARGO_PKG_VERSION").to_owned();
-    let (engine, system) = (drive.identity.engine.clone(), likenew_real::host::system());
-    let instrument = Instrument { version, clock: Clock::Wall, engine, system, calibration: None };
-    let findings = findings(&drive.name, written, counts, elapsed, with_larger_buffer(command));
+    let instrument = uncalibrated(drive.identity.engine.clone(), likenew_real::host::system());
+    let buffer = command.buffer.map_or(LARGER_BUFFER, |bytes| bytes.saturating_mul(4));
+    let again = wording::record_with_buffer(&command.targets, buffer, command.time);
+    let findings = findings(&drive.name, written, counts, elapsed, again);
     Document::new(plan, drive.identity.clone(), findings, instrument, counts.ios.own_bytes, elapsed)
 }
 
@@ -260,11 +233,7 @@ const METER_REFRESH: Nanos = Nanos::from_secs(1);
 
 impl Meter {
     fn new() -> Self {
-        let line = ProgressBar::new_spinner();
-        line.set_style(
-            ProgressStyle::with_template("{spinner} {elapsed}  {msg}").expect("the template is valid"),
-        );
-        Self { line, last_draw: Nanos::ZERO, moved: 0 }
+        Self { line: spinner(), last_draw: Nanos::ZERO, moved: 0 }
     }
 
     /// Shows I/Os, speed since the last update, losses, and the size of the trace.
@@ -277,9 +246,7 @@ impl Meter {
         let moved: u64 = files.iter().map(TraceFile::bytes_moved).sum();
         let speed = (moved - self.moved) as f64 / span.as_secs_f64();
         let size: u64 = files.iter().map(TraceFile::bytes).sum();
-        let (ios, lost) = (counts.ios.ios, counts.events_lost);
-        let text = wording::meter(ios, speed, lost, size);
-        self.line.set_message(text);
+        self.line.set_message(wording::meter(counts.ios.ios, speed, counts.events_lost, size));
         self.line.tick();
         (self.last_draw, self.moved) = (now, moved);
         Ok(())

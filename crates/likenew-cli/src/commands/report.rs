@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use likenew_archive::{Archive, ExportKey, Machine, Record};
 use likenew_core::drive::TargetKind;
-use likenew_core::procedure::Plan;
 use likenew_history::DriveRow;
 use likenew_procedures::all;
 use likenew_procedures::check::BaselineFile;
@@ -17,10 +16,9 @@ use likenew_sim::Spec;
 use super::history::HistoryPlace;
 use super::import::fio;
 use super::{Command, history, watch};
-use crate::arguments::{ARCHIVE, ArchiveFolder, Output, archive_root};
+use crate::arguments::{ARCHIVE, ArchiveFolder, Output};
 use crate::exit::{Exit, Failure, Result};
-use crate::output::{self, Member, SideBySide};
-use crate::run_report::RunReport;
+use crate::output::{self, Member, RunReport, SideBySide};
 use crate::wording::{self, history as history_wording};
 
 /// Show earlier runs
@@ -51,19 +49,16 @@ impl Command for Report {
             None if self.runs.is_empty() => newest(&archive, 1)?,
             None => self.runs.iter().map(|named| folder(&archive, named)).collect(),
         };
-        if folders.is_empty() {
-            return Err(Failure::Usage(wording::no_runs(archive.root())));
-        }
+        Failure::reject_if(folders.is_empty(), wording::no_runs(archive.root()))?;
         if let [path] = &folders[..] {
             let record = open(path)?;
             if !watch::is_log(&record) {
-                let report = kept_report(record)?;
-                RunReport::show(vec![report], None, &self.output, &output::same_command(), false)?;
+                kept_report(record)?.show_alone(&self.output)?;
                 return Ok(Exit::Fine);
             }
         }
         let members = folders.iter().map(|path| member(path)).collect::<Result<Vec<_>, _>>()?;
-        output::put_with(&SideBySide::new(members), None, &self.output, &output::same_command())?;
+        output::put(&SideBySide::new(members), &self.output)?;
         Ok(Exit::Fine)
     }
 }
@@ -120,15 +115,15 @@ impl Command for Compare {
                 named.collect::<Result<Vec<_>, _>>()?
             }
         };
-        if runs.len() < RUNS_MIN {
-            return Err(Failure::Usage(wording::COMPARE_NEEDS_TWO.into()));
-        }
+        Failure::reject_if(runs.len() < RUNS_MIN, wording::COMPARE_NEEDS_TWO)?;
         let mut reports: Vec<RunReport> =
             runs.iter().filter_map(NamedRun::kept_report).collect::<Result<_, _>>()?;
         let plan = reports.first().map(|report| report.evidence.plan.clone());
         for (index, run) in runs.into_iter().enumerate() {
             if let NamedRun::OfFio(imported, file) = run {
-                let mut report = fio_report(*imported, plan.as_ref())?;
+                // It is a run of this plan, if fio ran its jobs.
+                let of_plan = plan.clone().and_then(|plan| fio::report((*imported).clone(), Some(plan)).ok());
+                let mut report = of_plan.map_or_else(|| fio::report(*imported, None), Ok)?;
                 report.source.file = file;
                 reports.insert(index, report);
             }
@@ -138,9 +133,7 @@ impl Command for Compare {
             return Err(Failure::Usage(wording::other_commands(&procedure(&reports[0]), &procedure(other))));
         }
         let compared = SideBySide::new(reports.into_iter().map(RunReport::into_member).collect());
-        if compared.comparisons().is_empty() {
-            return Err(Failure::Usage(wording::NOTHING_TO_COMPARE.into()));
-        }
+        Failure::reject_if(compared.comparisons().is_empty(), wording::NOTHING_TO_COMPARE)?;
         output::put_comparison(&compared, &self.output)?;
         Ok(Exit::Fine)
     }
@@ -158,22 +151,7 @@ impl NamedRun {
     /// The report of a run folder; `None` for a result of fio.
     fn kept_report(&self) -> Option<Result<RunReport>> {
         let Self::Kept(path) = self else { return None };
-        let report = || {
-            let record = open(path)?;
-            if watch::is_log(&record) {
-                return Err(Failure::Usage(wording::watch_log_has_no_speeds(path.display())));
-            }
-            kept_report(record)
-        };
-        Some(report())
-    }
-}
-
-/// Makes a report of a result of fio: as a run of this plan, if fio ran its jobs.
-fn fio_report(imported: likenew_fio::Import, plan: Option<&Plan>) -> Result<RunReport> {
-    match plan.map(|plan| fio::report(imported.clone(), Some(plan.clone()))) {
-        Some(Ok(report)) => Ok(report),
-        Some(Err(_)) | None => fio::report(imported, None),
+        Some(open_measured(path).and_then(kept_report))
     }
 }
 
@@ -191,8 +169,7 @@ fn find(command: &Compare, archive: &Archive, named: &str) -> Result<NamedRun> {
     if path.is_dir() {
         return Ok(NamedRun::OfFio(Box::new(fio::printed_folder(&path)?), name));
     }
-    let mut index = history::open(&command.place, archive)?;
-    history::update(&mut index)?;
+    let mut index = history::open_updated(&command.place, archive)?;
     let drives = history::find(&mut index, named)?;
     let is_here = |drive: &&DriveRow| drive.archive == index.archive_name();
     match &drives.iter().filter(is_here).collect::<Vec<_>>()[..] {
@@ -222,7 +199,8 @@ impl Command for Judge {
     fn run(self) -> Result<Exit> {
         let mut record = open(&self.run)?;
         if watch::is_log(&record) {
-            output::put(vec![watch::judge(&record)?], &self.output)?;
+            let alone = Member::alone(watch::judge(&record)?);
+            output::put(&SideBySide::new(vec![alone]), &self.output)?;
             return Ok(Exit::Fine);
         }
         let evidence = record.take_evidence();
@@ -231,7 +209,7 @@ impl Command for Judge {
         let exit = if findings.found_problem() { Exit::Problem } else { Exit::Fine };
         let Machine { instrument, started_at, .. } = record.header.machine;
         let report = RunReport::new(evidence, findings, instrument, Some(started_at), Some(record.path));
-        RunReport::show(vec![report], None, &self.output, &output::same_command(), false)?;
+        report.show_alone(&self.output)?;
         Ok(exit)
     }
 }
@@ -253,9 +231,7 @@ pub(crate) struct Export {
 
 impl Command for Export {
     fn run(self) -> Result<Exit> {
-        if self.file.exists() {
-            return Err(Failure::Usage(wording::file_exists(self.file.display())));
-        }
+        Failure::reject_if(self.file.exists(), wording::file_exists(self.file.display()))?;
         if self.baseline {
             return self.export_baseline();
         }
@@ -265,7 +241,7 @@ impl Command for Export {
                 |error: io::Error| Failure::unreadable(&archive.display().to_string(), error.into());
             archive.read_dir().map_err(missing)?;
         }
-        let root = archive_root(self.archive.as_deref())?;
+        let root = ArchiveFolder { archive: self.archive.clone() }.root()?;
         let key = root.parent().unwrap_or(Path::new(".")).join("export.key");
         let key = ExportKey::open(&key, likenew_real::clock::new_secret)?;
         likenew_archive::export(&self.run, &self.file, &key)?;
@@ -310,6 +286,13 @@ pub(crate) fn folder(archive: &Archive, named: &Path) -> PathBuf {
 pub(crate) fn open(path: &Path) -> Result<Record> {
     let record = Record::open(path)?;
     record.notes.iter().for_each(|note| crate::console::note(wording::error(note)));
+    Ok(record)
+}
+
+/// [`open`] for a run that has speeds.
+pub(crate) fn open_measured(path: &Path) -> Result<Record> {
+    let record = open(path)?;
+    Failure::reject_if(watch::is_log(&record), wording::watch_log_has_no_speeds(path.display()))?;
     Ok(record)
 }
 

@@ -11,11 +11,11 @@ use likenew_procedures::all::from_plan;
 use likenew_procedures::recondition::ReconditionOptions;
 
 use super::{Command, recondition, watch};
-use crate::access::Access;
 use crate::arguments::{ArchiveFolder, ExecutionArguments, RUN, RunArguments, typed_target};
 use crate::exit::{Exit, Failure, Result};
 use crate::measure::{InterruptedRun, Request, measure};
 use crate::plan_file::read_plan;
+use crate::resolved_target::Access;
 use crate::{embedding, recordings, wording};
 
 /// Run any plan
@@ -48,8 +48,8 @@ impl Command for Run {
         }
         embedding::keep_drive(&plan);
         plan.seed = self.seed.unwrap_or(plan.seed);
-        if plan.procedure == "replay" && !recordings::complete(&mut plan)? {
-            return Ok(Exit::Interrupted);
+        if plan.procedure == "replay" {
+            recordings::complete(&mut plan)?;
         }
         let Some(target) = plan.target.clone() else {
             return Err(Failure::Usage(wording::plan_without_target(path)));
@@ -58,7 +58,7 @@ impl Command for Run {
             keeps_leftovers: from_plan(&plan).map_err(Failure::Usage)?.only_probes(),
             ..Request::new(vec![target], Access::Read, &self.run_arguments)
         };
-        measure(request, |_| Ok(Some(plan.clone())))
+        measure(request, |_| Ok(plan.clone()))
     }
 }
 
@@ -95,21 +95,17 @@ impl Command for Resume {
     fn run(mut self) -> Result<Exit> {
         let named = match self.run.take() {
             Some(run) => run,
-            None => last_unfinished(&ArchiveFolder { archive: None }.archive()?)?,
+            None => last_unfinished(&ArchiveFolder::default().archive()?)?,
         };
         let (run, mut record) = Archive::resume(&named)?;
         record.notes.iter().for_each(|note| crate::console::note(wording::error(note)));
-        if watch::is_log(&record) {
-            return Err(Failure::Usage(wording::watch_log_has_no_end(named.display())));
-        }
+        Failure::reject_if(watch::is_log(&record), wording::watch_log_has_no_end(named.display()))?;
         self.execution.apply_settings(&record.header.machine.settings).map_err(Failure::Usage)?;
         let evidence = record.take_evidence();
         let Machine { instrument, started_at, .. } = record.header.machine;
         let procedure = from_plan(&evidence.plan).map_err(Failure::Usage)?;
         let dry_run = DryRun::plan(&*procedure, &evidence).map_err(Failure::Usage)?;
-        if dry_run.steps() == 0 {
-            return Err(Failure::Usage(wording::run_is_complete(named.display())));
-        }
+        Failure::reject_if(dry_run.steps() == 0, wording::run_is_complete(named.display()))?;
         let typed = target(&evidence)?.to_owned();
         let step = if evidence.plan.procedure == recondition::NAME {
             Some(ReconditionOptions::from_table(&evidence.plan.options).map_err(Failure::Usage)?)
@@ -123,14 +119,15 @@ impl Command for Resume {
         });
         let plan = evidence.plan.clone();
         embedding::keep_drive(&plan);
-        let run_arguments = RunArguments { estimate: self.estimate, ..RunArguments::from(self.execution) };
+        let Self { execution, estimate, .. } = self;
+        let run_arguments = RunArguments { execution, estimate, ..RunArguments::default() };
         let request = Request {
             audited: step.is_some().then_some(wording::REST_OF_RUN),
             interrupted: Some(InterruptedRun { run, evidence, instrument, started_at, dry_run }),
             details_command: Some(wording::details_of_run(&named)),
             ..Request::new(vec![typed], access, &run_arguments)
         };
-        measure(request, |_| Ok(Some(plan.clone())))
+        measure(request, |_| Ok(plan.clone()))
     }
 }
 

@@ -80,17 +80,18 @@ impl Command for Serve {
 fn page_grammar(grammar: &clap::Command) -> Grammar {
     let command = |name: &str| {
         let command = grammar.find_subcommand(name).expect("every command that measures is in the grammar");
-        CommandGrammar {
-            name: name.to_owned(),
-            about: about(command),
-            options: command.get_arguments().filter(|option| is_offered(option)).filter_map(option).collect(),
-        }
+        described(command, |argument| option(argument).filter(|_| is_offered(argument)))
     };
     Grammar { commands: super::served().map(command).collect() }
 }
 
-fn about(command: &clap::Command) -> String {
-    command.get_about().map(ToString::to_string).unwrap_or_default()
+/// A command with those of its arguments that become an option.
+fn described<O>(command: &clap::Command, option: impl Fn(&Arg) -> Option<O>) -> CommandGrammar<O> {
+    CommandGrammar {
+        name: command.get_name().to_owned(),
+        about: command.get_about().map(ToString::to_string).unwrap_or_default(),
+        options: command.get_arguments().filter_map(option).collect(),
+    }
 }
 
 fn is_of_running(option: &Arg) -> bool {
@@ -125,47 +126,22 @@ fn option(option: &Arg) -> Option<OptionGrammar> {
     })
 }
 
-/// A command that makes a plan.
-#[derive(Serialize)]
-struct PlanCommand {
-    name: String,
-    about: String,
-    options: Vec<PlanOption>,
-}
-
-/// An option of a [`PlanCommand`].
+/// An option that ends up in a plan.
 #[derive(Serialize)]
 struct PlanOption {
-    name: String,
-    help: String,
-    kind: Kind,
+    #[serde(flatten)]
+    option: OptionGrammar,
     /// Whether it takes several values.
     is_list: bool,
-}
-
-/// What an option takes.
-#[derive(Serialize)]
-#[serde(rename_all = "lowercase")]
-enum Kind {
-    Switch,
-    Choice(Vec<String>),
-    /// The name of its value, such as `SIZE`.
-    Value(String),
 }
 
 /// All commands that make a plan, with the options that end up in it, as JSON.
 pub fn plan_grammar() -> String {
     let grammar = super::grammar();
     let is_command = |name: &str| grammar.find_subcommand(name).filter(|_| !matches!(name, "run" | "facts"));
-    let commands: Vec<PlanCommand> = DESCRIPTORS
-        .iter()
-        .filter_map(|descriptor| is_command(descriptor.name))
-        .map(|command| PlanCommand {
-            name: command.get_name().to_owned(),
-            about: about(command),
-            options: command.get_arguments().filter_map(plan_option).collect(),
-        })
-        .collect();
+    let commands = DESCRIPTORS.iter().filter_map(|descriptor| is_command(descriptor.name));
+    let commands: Vec<CommandGrammar<PlanOption>> =
+        commands.map(|command| described(command, plan_option)).collect();
     serde_json::to_string_pretty(&commands).expect("names and sentences")
 }
 
@@ -174,15 +150,10 @@ fn plan_option(argument: &Arg) -> Option<PlanOption> {
     if is_of_running(argument) || matches!(argument.get_id().as_str(), "all" | "changes" | "history") {
         return None;
     }
-    let OptionGrammar { name, help, kind } = option(argument)?;
-    let kind = match kind {
-        OptionKind::Switch => Kind::Switch,
-        OptionKind::Choice(words) => Kind::Choice(words),
-        OptionKind::Text(value) => Kind::Value(value),
-    };
+    let option = option(argument)?;
     let is_list = matches!(argument.get_action(), ArgAction::Append)
-        || matches!(&kind, Kind::Value(value) if value.ends_with(",.."));
-    Some(PlanOption { name, help, kind, is_list })
+        || matches!(&option.kind, OptionKind::Text(value) if value.ends_with(",.."));
+    Some(PlanOption { option, is_list })
 }
 
 #[cfg(test)]

@@ -7,10 +7,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::Args;
-use likenew_archive::{Archive, LiveWriter, Machine, Record, Run, read_live};
+use likenew_archive::{LiveWriter, Machine, Record, Run, read_live};
 use likenew_core::drive::{Identity, TargetKind};
 use likenew_core::findings::Role;
-use likenew_core::instrument::Instrument;
 use likenew_core::procedure::Plan;
 use likenew_core::target::{Clock, Geometry};
 use likenew_core::units::{Nanos, amount, parse_duration};
@@ -25,8 +24,9 @@ use likenew_watch::theme::Theme;
 use likenew_watch::view::{Flow, View};
 use serde::Serialize;
 
-use super::Command;
-use crate::arguments::{ARCHIVE, OUTPUT, archive_root};
+use super::{Command, uncalibrated};
+use crate::arguments::{ARCHIVE, ArchiveFolder, OUTPUT};
+use crate::console::note;
 use crate::exit::{Exit, Failure, Result};
 use crate::measure::options;
 use crate::output_file::OutputFile;
@@ -80,12 +80,8 @@ const WIDTH_OF_FILES: usize = 160;
 
 impl Command for Watch {
     fn run(self) -> Result<Exit> {
-        if self.interval < INTERVAL_MIN {
-            return Err(Failure::Usage(wording::WATCH_INTERVAL.into()));
-        }
-        if self.time == Some(Nanos::ZERO) {
-            return Err(Failure::Usage(wording::WATCH_TIME.into()));
-        }
+        Failure::reject_if(self.interval < INTERVAL_MIN, wording::WATCH_INTERVAL)?;
+        Failure::reject_if(self.time == Some(Nanos::ZERO), wording::WATCH_TIME)?;
         let sampler = Sampler::new(!self.no_temperature);
         let scope = scope(&self, &sampler)?;
         interrupt::listen_saying(None)?;
@@ -99,7 +95,7 @@ impl Command for Watch {
             OutputKind::Nothing => each_interval(&self, &mut watched, |_| Ok(true)),
         };
         // The log is concluded even if showing it failed.
-        let ended = watched.end();
+        let ended = watched.log.map_or(Ok(()), WatchLog::end);
         let exit = shown?;
         ended?;
         Ok(exit)
@@ -143,30 +139,30 @@ fn output_kind(command: &Watch) -> OutputKind {
         (false, _) => wording::WATCH_STDOUT,
         (true, false) => wording::WATCH_STDIN,
     };
-    crate::console::note(wording::error(wording::watch_as_tables(reason)));
+    note(wording::error(wording::watch_as_tables(reason)));
     OutputKind::Tables
 }
 
 /// Shows the activity on a screen until the user ends it.
 fn show(command: &Watch, watched: &mut WatchSession, mut view: View) -> Result<Exit> {
     let mut screen = Screen::open()?;
-    let (mut last, mut changed) = (watched.now(), true);
+    let (mut last, mut changed) = (watched.sampler.now(), true);
     loop {
         if changed {
-            screen.draw(&view, watched.drives())?;
+            screen.draw(&view, &watched.drives)?;
         }
-        let end = command.time.map_or(Nanos::NEVER, |time| watched.started_at() + time);
+        let end = command.time.map_or(Nanos::NEVER, |time| watched.started_at + time);
         let due = (last + view.interval()).min(end);
-        let happened = screen.wait(due.since(watched.now()).min(SLICE))?;
+        let happened = screen.wait(due.since(watched.sampler.now()).min(SLICE))?;
         if happened == InputEvent::Interrupted || interrupt::is_requested() {
             return Ok(Exit::Interrupted);
         }
         if let InputEvent::Pressed(key) = happened
-            && view.press(key, watched.drives()) == Flow::Leave
+            && view.press(key, &watched.drives) == Flow::Leave
         {
             return Ok(Exit::Fine);
         }
-        let now = watched.now();
+        let now = watched.sampler.now();
         changed = happened != InputEvent::Nothing || now >= due;
         if now >= due {
             // A late reading does not delay the next ones, unless it is late by more than an interval.
@@ -174,7 +170,7 @@ fn show(command: &Watch, watched: &mut WatchSession, mut view: View) -> Result<E
             if !watched.read()? {
                 return Ok(Exit::Fine);
             }
-            watched.complaint().into_iter().for_each(|complaint| view.note(complaint));
+            watched.complaint.take().into_iter().for_each(|complaint| view.note(complaint));
             if now >= end {
                 return Ok(Exit::Fine);
             }
@@ -186,7 +182,7 @@ fn show(command: &Watch, watched: &mut WatchSession, mut view: View) -> Result<E
 fn print(command: &Watch, watched: &mut WatchSession, theme: Theme) -> Result<Exit> {
     let width = if stdout().is_terminal() { output::width() } else { WIDTH_OF_FILES };
     each_interval(command, watched, |watched| {
-        let drives: Vec<&DriveHistory> = watched.drives().in_scope(watched.scope()).collect();
+        let drives: Vec<&DriveHistory> = watched.drives.in_scope(&watched.scope).collect();
         let table = column::table(&drives, width, theme);
         let head =
             if command.once { String::new() } else { format!("{}\n", likenew_real::clock::wall_date()) };
@@ -201,19 +197,19 @@ fn each_interval(
     watched: &mut WatchSession,
     mut show: impl FnMut(&WatchSession) -> Result<bool>,
 ) -> Result<Exit> {
-    let end = command.time.map_or(Nanos::NEVER, |time| watched.started_at() + time);
-    let mut due = watched.started_at();
+    let end = command.time.map_or(Nanos::NEVER, |time| watched.started_at + time);
+    let mut due = watched.started_at;
     loop {
-        due = (due + command.interval).max(watched.now()).min(end);
-        watched.wait(due, || !interrupt::is_requested());
+        due = (due + command.interval).max(watched.sampler.now()).min(end);
+        watched.sampler.wait(due, || !interrupt::is_requested());
         if interrupt::is_requested() {
             return Ok(Exit::Interrupted);
         }
         let goes_on = watched.read()? && show(watched)?;
-        if let Some(complaint) = watched.complaint() {
-            crate::console::note(wording::error(complaint));
+        if let Some(complaint) = watched.complaint.take() {
+            note(wording::error(complaint));
         }
-        if !goes_on || command.once || watched.now() >= end {
+        if !goes_on || command.once || watched.sampler.now() >= end {
             return Ok(Exit::Fine);
         }
     }
@@ -232,6 +228,7 @@ struct WatchSession {
     started_at: Nanos,
     json: Option<Json>,
     log: Option<WatchLog>,
+    /// The error that ended the log, until it is shown.
     complaint: Option<String>,
 }
 
@@ -268,32 +265,6 @@ impl WatchSession {
         Ok(Self { sampler, drives, scope, started_at, json, log, complaint: None })
     }
 
-    fn drives(&self) -> &Drives {
-        &self.drives
-    }
-
-    fn scope(&self) -> &Scope {
-        &self.scope
-    }
-
-    fn started_at(&self) -> Nanos {
-        self.started_at
-    }
-
-    fn now(&self) -> Nanos {
-        self.sampler.now()
-    }
-
-    /// Waits until this time, or as long as `goes_on` allows.
-    fn wait(&self, until: Nanos, goes_on: impl Fn() -> bool) {
-        self.sampler.wait(until, goes_on);
-    }
-
-    /// The error that ended the log, once.
-    fn complaint(&mut self) -> Option<String> {
-        self.complaint.take()
-    }
-
     /// Reads the counters again, and passes on the changes. Returns whether the output still has a reader.
     fn read(&mut self) -> Result<bool> {
         self.drives.take(self.sampler.read()?);
@@ -314,11 +285,6 @@ impl WatchSession {
             Some(json) => json.put(&lines),
             None => Ok(true),
         }
-    }
-
-    /// Concludes the log.
-    fn end(self) -> Result<()> {
-        self.log.map_or(Ok(()), WatchLog::end)
     }
 }
 
@@ -366,11 +332,9 @@ impl WatchLog {
             carries_data: false,
             clock: Clock::Wall,
         };
-        let version = env!("CARGO_PKG_VERSION").to_owned();
-        let (engine, system) = (identity.engine.clone(), likenew_real::host::system());
-        let instrument = Instrument { version, clock: Clock::Wall, engine, system, calibration: None };
+        let instrument = uncalibrated(identity.engine.clone(), likenew_real::host::system());
         let machine = Machine::new(wall_date(), identity, geometry, instrument);
-        let archive = Archive::new(archive_root(command.archive.as_deref())?);
+        let archive = ArchiveFolder { archive: command.archive.clone() }.archive()?;
         let run = archive.create(&plan, &machine).map_err(anyhow::Error::new)?;
         let live = run.live().map_err(anyhow::Error::new)?;
         Ok(Self { run, live, log: Log::default() })
@@ -384,7 +348,7 @@ impl WatchLog {
     fn end(self) -> Result<()> {
         self.live.close().map_err(anyhow::Error::new)?;
         self.run.conclude(&self.log.findings()).map_err(anyhow::Error::new)?;
-        crate::console::note(wording::log_kept(self.run.path()));
+        note(wording::log_kept(self.run.path()));
         Ok(())
     }
 }
@@ -427,7 +391,7 @@ pub(super) fn is_log(record: &Record) -> bool {
 pub(super) fn judge(record: &Record) -> Result<Document> {
     let mut log = Log::default();
     let complaints = read_live(&record.path, |line: Line| log.add(&line)).map_err(anyhow::Error::new)?;
-    complaints.iter().for_each(|complaint| crate::console::note(wording::error(complaint)));
+    complaints.iter().for_each(|complaint| note(wording::error(complaint)));
     let (header, findings) = (&record.header, log.findings());
     let (identity, instrument) = (header.machine.identity.clone(), header.machine.instrument.clone());
     Ok(Document::new(header.plan.clone(), identity, findings, instrument, 0, log.elapsed()))

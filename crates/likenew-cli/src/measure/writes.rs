@@ -5,7 +5,6 @@ use std::path::Path;
 use likenew_archive::{AuditConsent, AuditEntry, AuditLog, AuditOutcome, AuditStep, AuditedDrive};
 use likenew_core::drive::{Drive, Identity, LaneRequirements, TargetKind};
 use likenew_core::dry_run::DryRun;
-use likenew_core::findings::Findings;
 use likenew_core::fix::Fix;
 use likenew_core::probe::Probe;
 use likenew_core::procedure::Evidence;
@@ -19,6 +18,7 @@ use serde::Serialize;
 
 use crate::arguments::ExecutionArguments;
 use crate::exit::{Exit, Failure, Result};
+use crate::output::RunReport;
 use crate::progress_event::RunEstimate;
 use crate::resolved_target::{Permission, ResolvedTarget};
 use crate::{question, wording};
@@ -42,13 +42,11 @@ pub(super) struct Offer {
 }
 
 impl Offer {
-    pub(super) fn new(dry_run: &DryRun, evidence: &Evidence, question: Option<&str>) -> Self {
-        let estimate = estimate(dry_run, evidence);
-        let written = estimate.bytes_written.saturating_add(estimate.bytes_rewritten);
+    pub(super) fn new(estimate: RunEstimate, identity: &Identity, question: Option<&str>) -> Self {
         Self {
             estimate,
             text: wording::estimate(&estimate),
-            wear: wear_of(&evidence.identity, written),
+            wear: wear_of(identity, estimate.bytes_max()),
             question: question.map(wording::confirm),
         }
     }
@@ -77,14 +75,28 @@ fn wear_of(identity: &Identity, bytes: u64) -> Option<String> {
 
 /// What a run costs, from its dry run.
 pub(super) fn estimate(dry_run: &DryRun, evidence: &Evidence) -> RunEstimate {
-    let WriteEstimate { bytes, is_bounded, rewritten } =
-        WriteEstimate::from_dry_run(dry_run, &evidence.identity.name);
+    let rewritten = rewritten_max(dry_run, Path::new(&evidence.identity.name));
     RunEstimate {
         elapsed_ns: dry_run.elapsed.0.saturating_add(rewriting_time(rewritten).0),
-        bytes_written: bytes,
-        is_bounded,
+        bytes_written: dry_run.bytes_written_max.unwrap_or(dry_run.bytes_written),
+        is_bounded: dry_run.bytes_written_max.is_some(),
         bytes_rewritten: rewritten,
     }
+}
+
+/// Bytes of the owner's files in a folder that may be rewritten in place. All candidates count, because nobody knows
+/// yet which are slow. If the folder has too many files to look at, all used bytes of its file system count.
+fn rewritten_max(dry_run: &DryRun, folder: &Path) -> u64 {
+    let used = || likenew_real::space::used_bytes(folder).unwrap_or(u64::MAX);
+    let rewritten = |probe: &Probe| {
+        let age_s_least = match probe {
+            Probe::Fix(Fix::RefreshFiles { .. }) => OLD_AGE_S,
+            Probe::Fix(Fix::RewriteFiles { .. }) => 0,
+            _ => return None,
+        };
+        Some(file_bytes(folder, age_s_least).unwrap_or_else(used))
+    };
+    dry_run.probes.iter().filter_map(rewritten).fold(0, u64::saturating_add)
 }
 
 /// The time to rewrite files: each byte is read, saved to the journal, and written.
@@ -99,48 +111,12 @@ pub(super) fn announce_text(dry_run: &DryRun, evidence: &Evidence) -> Option<Str
         TargetKind::File | TargetKind::Device => false,
         TargetKind::Simulated | TargetKind::Nop => return None,
     };
-    let WriteEstimate { bytes, is_bounded, rewritten } =
-        WriteEstimate::from_dry_run(dry_run, &evidence.identity.name);
-    let written = wording::will_write(bytes, is_bounded, is_folder, dry_run.elapsed);
-    if rewritten == 0 {
+    let RunEstimate { bytes_written, is_bounded, bytes_rewritten, .. } = estimate(dry_run, evidence);
+    let written = wording::will_write(bytes_written, is_bounded, is_folder, dry_run.elapsed);
+    if bytes_rewritten == 0 {
         return Some(written);
     }
-    Some(format!("{written}\n{}", wording::will_rewrite(rewritten, rewriting_time(rewritten))))
-}
-
-/// The writes of a run.
-struct WriteEstimate {
-    bytes: u64,
-    /// Whether `bytes` is a limit. A run that only time ends has none, because a faster drive writes more.
-    is_bounded: bool,
-    /// Bytes of the owner's files that may be rewritten in place. All candidates count, because nobody knows yet
-    /// which are slow. If the folder has too many files to look at, all used bytes of its file system count.
-    rewritten: u64,
-}
-
-impl WriteEstimate {
-    /// From a dry run on this path.
-    fn from_dry_run(dry_run: &DryRun, path: &str) -> Self {
-        let folder = Path::new(path);
-        let used = || likenew_real::space::used_bytes(folder).unwrap_or(u64::MAX);
-        let rewritten = |probe: &Probe| {
-            let age_s_least = match probe {
-                Probe::Fix(Fix::RefreshFiles { .. }) => OLD_AGE_S,
-                Probe::Fix(Fix::RewriteFiles { .. }) => 0,
-                _ => return None,
-            };
-            Some(file_bytes(folder, age_s_least).unwrap_or_else(used))
-        };
-        Self {
-            bytes: dry_run.bytes_written_max.unwrap_or(dry_run.bytes_written),
-            is_bounded: dry_run.bytes_written_max.is_some(),
-            rewritten: dry_run.probes.iter().filter_map(rewritten).fold(0, u64::saturating_add),
-        }
-    }
-
-    fn bytes_max(&self) -> u64 {
-        self.bytes.saturating_add(self.rewritten)
-    }
+    Some(format!("{written}\n{}", wording::will_rewrite(bytes_rewritten, rewriting_time(bytes_rewritten))))
 }
 
 /// The wear that the user must agree to, because flash wears out: many bytes on a real drive, or
@@ -148,24 +124,21 @@ impl WriteEstimate {
 pub(super) fn wear(
     drive: &mut dyn Drive,
     always: bool,
-    dry_run: &DryRun,
+    estimate: &RunEstimate,
     target: &ResolvedTarget,
 ) -> Result<Option<String>> {
-    let written = WriteEstimate::from_dry_run(dry_run, &drive.identity().name);
-    let most = written.bytes_max();
-    let asks = always || most > WRITE_CONFIRM_BYTES;
-    if !asks
-        || !target.is_real()
-        || !target.is_writable()
-        || most == 0
-        || matches!(target, ResolvedTarget::Nop)
-    {
+    let most = estimate.bytes_max();
+    let asks = most > 0 && (always || most > WRITE_CONFIRM_BYTES);
+    let wears = target.is_real() && target.is_writable() && !matches!(target, ResolvedTarget::Nop);
+    if !asks || !wears {
         return Ok(None);
     }
-    Ok(Some(match written {
+    Ok(Some(match *estimate {
         _ if always => cost(drive, most)?,
-        WriteEstimate { rewritten: 0, is_bounded, .. } => wording::writes_wear_flash(most, is_bounded),
-        WriteEstimate { bytes, rewritten, .. } => wording::writes_and_rewrites_wear_flash(bytes, rewritten),
+        RunEstimate { bytes_rewritten: 0, is_bounded, .. } => wording::writes_wear_flash(most, is_bounded),
+        RunEstimate { bytes_written, bytes_rewritten, .. } => {
+            wording::writes_and_rewrites_wear_flash(bytes_written, bytes_rewritten)
+        }
     }))
 }
 
@@ -221,32 +194,17 @@ impl AuditedStep {
     ///
     /// # Errors
     /// The log cannot be written.
-    pub(super) fn end(self, exit: Exit, findings: Option<&Findings>) -> Result<()> {
+    pub(super) fn end(self, exit: Exit, report: Option<&RunReport>) -> Result<()> {
         let Self { mut log, step } = self;
-        let done = findings.map_or_else(StepProgress::default, StepProgress::from_findings);
+        let rows = report.and_then(|report| report.findings.tables.get("steps"));
+        let sum = |key| rows.into_iter().flatten().filter_map(|row| row.get(key)?.as_u64()).sum::<u64>();
         let outcome = AuditOutcome {
             complete: matches!(exit, Exit::Fine | Exit::Problem),
             message: format!("exit code {}", exit as i32),
-            bytes_asked: done.bytes_asked,
-            bytes_done: done.bytes,
+            bytes_asked: sum("bytes") + sum("skipped_bytes"),
+            bytes_done: sum("bytes"),
         };
         Ok(log.end(step, wall_date(), outcome).map_err(anyhow::Error::new)?)
-    }
-}
-
-/// Bytes that a step announced, and bytes that it did.
-#[derive(Clone, Copy, Default)]
-struct StepProgress {
-    bytes_asked: u64,
-    bytes: u64,
-}
-
-impl StepProgress {
-    /// The sum of all steps.
-    fn from_findings(findings: &Findings) -> Self {
-        let rows = findings.tables.get("steps");
-        let sum = |key| rows.into_iter().flatten().filter_map(|row| row.get(key)?.as_u64()).sum::<u64>();
-        Self { bytes_asked: sum("bytes") + sum("skipped_bytes"), bytes: sum("bytes") }
     }
 }
 

@@ -382,7 +382,7 @@ fn refresh_one(
             sum.fix_report.skip(all_bytes - done_bytes, wording::STOPPED);
             sum.fix_report.end = FixEnd::Stopped;
         }
-        End::Wanted => sum.fix_report.skip(all_bytes - done_bytes, LEASE_BREAK_REASON),
+        End::Wanted => sum.fix_report.skip(all_bytes - done_bytes, wording::IN_USE),
         End::Complete | End::Failed(_) => match before.map(|before| (before, speed(&mut store, clock))) {
             Some((before, Ok(after))) => sum.gains.push(after / before),
             Some((_, Err(trouble))) if trouble.is_the_drive => return Err(trouble),
@@ -391,8 +391,6 @@ fn refresh_one(
     }
     Ok(store.give_back()?)
 }
-
-const LEASE_BREAK_REASON: &str = wording::IN_USE;
 
 /// Bytes a second of one sequential read.
 fn speed(store: &mut FileStore, clock: &Monotonic) -> Result<f64, RefreshFailure> {
@@ -404,7 +402,7 @@ fn speed(store: &mut FileStore, clock: &Monotonic) -> Result<f64, RefreshFailure
         for offset in (range.start..range.end).step_by(READ_BYTES as usize) {
             let length = READ_BYTES.min(range.end - offset) as usize;
             if store.lease_state() != LeaseState::Active {
-                return Err(RefreshFailure { reason: LEASE_BREAK_REASON.to_owned(), is_the_drive: false });
+                return Err(RefreshFailure { reason: wording::IN_USE.to_owned(), is_the_drive: false });
             }
             store
                 .read_at(offset, &mut buffer[..length])

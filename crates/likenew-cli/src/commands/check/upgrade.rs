@@ -23,12 +23,12 @@ use crate::resolved_target::{ResolvedTarget, read_file};
 use crate::run_observer::run_nested;
 use crate::wording;
 
-/// The results of other drives; `None` if the user stopped it.
+/// The results of other drives.
 pub(super) fn collect(
     command: &Check,
     options: &CheckOptions,
     target: &ResolvedTarget,
-) -> Result<Option<UpgradeOptions>> {
+) -> Result<UpgradeOptions> {
     let candidates = candidates(&command.upgrade, held_bytes(target)?)?;
     match &command.recording {
         Some(trace) => on_trace(trace, target, &candidates),
@@ -36,22 +36,23 @@ pub(super) fn collect(
     }
 }
 
-fn on_trace(trace: &str, target: &ResolvedTarget, candidates: &[Spec]) -> Result<Option<UpgradeOptions>> {
+fn on_trace(trace: &str, target: &ResolvedTarget, candidates: &[Spec]) -> Result<UpgradeOptions> {
     let options = ReplayOptions::new(trace);
-    let Some(summary) = scan(&options)? else { return Ok(None) };
+    let summary = scan(&options)?;
     if summary.replayed_ios(false) == 0 || summary.elapsed.0 == 0 {
         return Err(Failure::Usage(wording::trace_without_ios(trace)));
     }
     let recording = RecordedTrace { options, summary };
     let mut drives = Vec::new();
     // A recording already has the times of a real drive; a simulated drive still has to run it.
-    let own_specs = [(current_spec(target), Role::Now), (as_new(target), Role::AsNew)];
-    for (spec, role) in own_specs.into_iter().filter_map(|(spec, role)| Some((spec?, role))) {
-        let Some((drive, _)) = recording.run_on(&spec, role)? else { return Ok(None) };
-        drives.push(drive);
+    if let Some(spec) = target.spec() {
+        drives.push(recording.run_on(spec, Role::Now)?.0);
+        if let Some(as_new) = spec.as_new() {
+            drives.push(recording.run_on(&as_new, Role::AsNew)?.0);
+        }
     }
     for spec in candidates {
-        let Some((drive, replay_record)) = recording.run_on(spec, Role::Candidate)? else { return Ok(None) };
+        let (drive, replay_record) = recording.run_on(spec, Role::Candidate)?;
         if drives.is_empty() {
             // How long the recorded drive took for the same I/Os.
             let (name, waits) = (DriveOption::THIS_DRIVE.to_owned(), Waits::from_recording(&replay_record));
@@ -59,7 +60,7 @@ fn on_trace(trace: &str, target: &ResolvedTarget, candidates: &[Spec]) -> Result
         }
         drives.push(drive);
     }
-    Ok(Some(UpgradeOptions { recording: Some(recording.option()), mix: None, drives }))
+    Ok(UpgradeOptions { recording: Some(recording.option()), mix: None, drives })
 }
 
 fn on_mix(
@@ -67,40 +68,24 @@ fn on_mix(
     options: &CheckOptions,
     target: &ResolvedTarget,
     candidates: &[Spec],
-) -> Result<Option<UpgradeOptions>> {
+) -> Result<UpgradeOptions> {
     let (names, custom) = applications(names)?;
     let usable = target.usable_bytes()?;
     let area = options.area(usable);
     let writable = if target.is_writable() && area >= CheckOptions::AREA_LEAST { area } else { 0 };
-    if writable == 0 && target.is_folder() {
-        return Err(Failure::Usage(wording::APPS_NEED_SPACE.into()));
-    }
+    Failure::reject_if(writable == 0 && target.is_folder(), wording::APPS_NEED_SPACE)?;
     let mix = MixOption::new(names, custom, usable, writable).map_err(Failure::Usage)?;
-    let own_spec = as_new(target).map(|spec| (spec, Role::AsNew));
+    let own_spec = target.spec().and_then(Spec::as_new).map(|spec| (spec, Role::AsNew));
     let others = candidates.iter().map(|spec| (spec.clone(), Role::Candidate));
     let mut drives = Vec::new();
     for (spec, role) in own_spec.into_iter().chain(others) {
         let alone = MixOnly(mix.clone());
         let plan = Plan::new("check", None, 0, toml::Table::new());
-        let evidence =
-            run_nested(&spec, &alone, plan).with_context(|| wording::applications_on(&spec.text))?;
-        let Some(evidence) = evidence else { return Ok(None) };
+        let ended = run_nested(&spec, &alone, plan).with_context(|| wording::applications_on(&spec.text))?;
+        let evidence = ended.ok_or(Failure::Interrupted)?;
         drives.push(drive(&spec, role, mix.waits(&evidence.segments.iter().collect::<Vec<_>>())));
     }
-    Ok(Some(UpgradeOptions { recording: None, mix: Some(mix), drives }))
-}
-
-/// The simulated drive in its current state; `None` for other targets.
-fn current_spec(target: &ResolvedTarget) -> Option<Spec> {
-    match target {
-        ResolvedTarget::Simulated(spec) => Some((**spec).clone()),
-        ResolvedTarget::Nop | ResolvedTarget::Path(..) | ResolvedTarget::Facts(_) => None,
-    }
-}
-
-/// The simulated drive as new.
-fn as_new(target: &ResolvedTarget) -> Option<Spec> {
-    current_spec(target).and_then(|spec| spec.as_new())
+    Ok(UpgradeOptions { recording: None, mix: Some(mix), drives })
 }
 
 fn drive(spec: &Spec, role: Role, waits: Option<Waits>) -> DriveOption {
@@ -137,9 +122,7 @@ fn candidates(names: &[String], held: Option<u64>) -> Result<Vec<Spec>> {
     for name in names {
         let text = if name.starts_with("sim:") { name.clone() } else { format!("sim:{name}") };
         let bad = |error: likenew_sim::SimError| Failure::Usage(wording::candidate(name, error));
-        if text.contains('?') {
-            return Err(Failure::Usage(wording::candidate(name, wording::CANDIDATE_WITH_SETTINGS)));
-        }
+        Failure::reject_if(text.contains('?'), wording::candidate(name, wording::CANDIDATE_WITH_SETTINGS))?;
         let capacity = Spec::parse(&text).and_then(|spec| spec.model(read_file)).map_err(bad)?.capacity_bytes;
         let held = held.unwrap_or(0);
         if held > capacity {
@@ -148,9 +131,7 @@ fn candidates(names: &[String], held: Option<u64>) -> Result<Vec<Spec>> {
         }
         let fill = held as f64 / capacity as f64;
         let spec = Spec::parse(&format!("{text}?fill={fill:.4}")).map_err(bad)?;
-        if specs.contains(&spec) {
-            return Err(Failure::Usage(wording::candidate(name, wording::CANDIDATE_TWICE)));
-        }
+        Failure::reject_if(specs.contains(&spec), wording::candidate(name, wording::CANDIDATE_TWICE))?;
         specs.push(spec);
     }
     Ok(specs)
@@ -172,11 +153,13 @@ impl RecordedTrace {
         }
     }
 
-    /// The result on this simulated drive; `None` if the user stopped it.
-    fn run_on(&self, spec: &Spec, role: Role) -> Result<Option<(DriveOption, ReplayRecord)>> {
-        Ok(self.replay(spec, role).with_context(|| wording::recorded_day_on(&spec.text))?)
+    /// The result on this simulated drive.
+    fn run_on(&self, spec: &Spec, role: Role) -> Result<(DriveOption, ReplayRecord)> {
+        let ended = self.replay(spec, role).with_context(|| wording::recorded_day_on(&spec.text))?;
+        ended.ok_or(Failure::Interrupted)
     }
 
+    /// `None` if the user stopped it.
     fn replay(&self, spec: &Spec, role: Role) -> anyhow::Result<Option<(DriveOption, ReplayRecord)>> {
         let model = spec.model(read_file)?;
         let is_scaled = self.summary.extent_bytes > model.capacity_bytes;
@@ -187,8 +170,7 @@ impl RecordedTrace {
             summary: Some(self.summary.clone()),
             ..self.options.clone()
         };
-        let options = settings(&options);
-        let plan = Plan::new("replay", None, 0, options);
+        let plan = Plan::new("replay", None, 0, settings(&options));
         let procedure = from_plan(&plan).map_err(anyhow::Error::msg)?;
         let Some(evidence) = run_nested(spec, &*procedure, plan)? else { return Ok(None) };
         let replay_record = evidence.segments.into_iter().find_map(|segment| segment.replay_record);

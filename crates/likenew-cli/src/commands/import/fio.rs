@@ -1,26 +1,26 @@
 //! `likenew import fio FILE`, and results of other programs for `likenew compare`.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use likenew_archive::Machine;
 use likenew_core::input;
-use likenew_core::instrument::Instrument;
 use likenew_core::probe::{Observation, ProbeResult};
 use likenew_core::procedure::{Evidence, Plan, Step};
 use likenew_core::segment::Segment;
 use likenew_core::tally::Tally;
-use likenew_core::target::Clock;
 use likenew_core::units::Nanos;
 use likenew_core::workload::Workload;
 use likenew_fio::{ImportError, JOBS_JOIN, OtherText};
 use likenew_procedures::all::{from_plan, judge};
 use likenew_real::facts::reported::PrintedText;
 
+use super::super::uncalibrated;
 use super::ImportFio;
 use crate::exit::{Exit, Failure, Result};
+use crate::output::RunReport;
 use crate::plan_file::{read_plan, workload_options};
 use crate::printed::{display_name, read_text, texts};
-use crate::run_report::RunReport;
 use crate::{io_log, wording};
 
 pub(super) fn run(command: &ImportFio) -> Result<Exit> {
@@ -54,7 +54,7 @@ pub(super) fn run(command: &ImportFio) -> Result<Exit> {
         Exit::Fine
     };
     let details = wording::with_details("likenew report");
-    RunReport::show(vec![report], None, &command.output, &details, false)?;
+    RunReport::show(vec![report], None, &command.output, details, false)?;
     Ok(exit)
 }
 
@@ -93,13 +93,9 @@ pub(in crate::commands) fn printed_folder(folder: &Path) -> Result<likenew_fio::
             Err(_) => others.push(&printed.name),
         }
     }
-    let mut names: Vec<&str> = Vec::new();
-    let segments = results.iter().flat_map(|(_, result)| &result.segments);
-    let is_unique = segments.map(|segment| &*segment.workload.name).all(|name| {
-        let is_new = !names.contains(&name);
-        names.push(name);
-        is_new
-    });
+    let mut names = HashSet::new();
+    let mut segments = results.iter().flat_map(|(_, result)| &result.segments);
+    let is_unique = segments.all(|segment| names.insert(segment.workload.name.clone()));
     for (printed, result) in results.iter_mut().filter(|_| !is_unique) {
         let file = Path::new(&printed.name).file_stem().unwrap_or_default().to_string_lossy().into_owned();
         for segment in &mut result.segments {
@@ -138,8 +134,7 @@ pub(in crate::commands) fn report(imported: likenew_fio::Import, plan: Option<Pl
     // Most programs do not say when they ran.
     let started_at = (imported.unix_ms > 0).then(|| likenew_real::clock::date_of(imported.unix_ms)).flatten();
     let evidence = evidence(imported, plan)?;
-    let version = env!("CARGO_PKG_VERSION").to_owned();
-    let instrument = Instrument { version, clock: Clock::Wall, engine, system: None, calibration: None };
+    let instrument = uncalibrated(engine, None);
     let procedure = from_plan(&evidence.plan).map_err(Failure::Usage)?;
     let findings = judge(&*procedure, &evidence);
     Ok(RunReport::new(evidence, findings, instrument, started_at, None))
@@ -188,9 +183,7 @@ fn follow(evidence: &mut Evidence, segments: Vec<Segment>) -> Result<()> {
         };
         let Some(measured) = take(&mut left, &workload) else {
             let missing = wording::fio_ran_no(&workload.name);
-            if evidence.segments.is_empty() {
-                return Err(Failure::Usage(wording::fio_without_plan(&missing)));
-            }
+            Failure::reject_if(evidence.segments.is_empty(), wording::fio_without_plan(&missing))?;
             evidence.identity.caveats.push(missing);
             break;
         };

@@ -25,7 +25,10 @@ pub(crate) fn findings(
         Findings { summary: wording::summary(name, account, elapsed, moved(account)), ..Findings::default() };
     findings.answers.push(activity(account, elapsed));
     findings.answers.push(completeness(counts, again));
-    findings.answers.extend(failed_ios(counts));
+    if counts.ios.failed > 0 {
+        let text = wording::failed(counts.ios.failed);
+        findings.answers.push(Answer::problem("failed_ios", wording::FAILED, text));
+    }
     findings.tables.insert("applications".into(), rows(written, requested_ios));
     findings.tables.insert("waiting".into(), rows(written, wait_columns));
     if account.bytes_moved() > 0 {
@@ -69,11 +72,6 @@ fn completeness(counts: &RecordingCounts, again: String) -> Answer {
         answer = answer.caveat(wording::own_ios(ios.own_ios, ios.own_bytes));
     }
     answer
-}
-
-fn failed_ios(counts: &RecordingCounts) -> Option<Answer> {
-    let failed = counts.ios.failed;
-    (failed > 0).then(|| Answer::problem("failed_ios", wording::FAILED, wording::failed(failed)))
 }
 
 /// The applications that waited longest, and the throughput over time.

@@ -38,7 +38,8 @@ pub(crate) struct TraceFile {
     moved: u64,
     messages: SyncSender<Message>,
     used: Receiver<Vec<TraceIo>>,
-    thread_id: u32,
+    /// Number of the writing thread, as records of I/Os name it.
+    pub(crate) thread_id: u32,
     thread: JoinHandle<std::io::Result<TraceResult>>,
 }
 
@@ -73,11 +74,6 @@ impl TraceFile {
         let batch = Vec::with_capacity(BATCH);
         let path = path.to_owned();
         Ok(Self { path, batch, name_sent: Vec::new(), moved: 0, messages, used, thread_id, thread })
-    }
-
-    /// Number of the writing thread, as records of I/Os name it.
-    pub(crate) fn thread_id(&self) -> u32 {
-        self.thread_id
     }
 
     /// Bytes read and written by the I/Os in the trace.
@@ -128,7 +124,7 @@ impl TraceSink for TraceFile {
         if !std::mem::replace(&mut self.name_sent[index], true) {
             self.send(Message::Name(io.application, application.to_owned()))?;
         }
-        if matches!(io.op, likenew_core::io::Op::Read | likenew_core::io::Op::Write) {
+        if matches!(io.op, Op::Read | Op::Write) {
             self.moved += io.length;
         }
         self.batch.push(*io);
@@ -255,8 +251,6 @@ pub(crate) struct Accounts {
     pub(crate) applications: Vec<Account>,
     /// Reads and writes over time. The axis is in nanoseconds.
     pub(crate) windows: [Windows; 2],
-    /// Departure of the last I/O.
-    pub(crate) last: Nanos,
 }
 
 /// Initial width of the windows over time; it doubles as the recording gets longer. Chosen: fine
@@ -266,7 +260,7 @@ const CELL: Nanos = Nanos::from_millis(100);
 impl Accounts {
     pub(crate) fn new() -> Self {
         let windows = [Windows::new(CELL.0), Windows::new(CELL.0)];
-        Self { all: Account::default(), applications: Vec::new(), windows, last: Nanos::ZERO }
+        Self { all: Account::default(), applications: Vec::new(), windows }
     }
 
     /// Adds an I/O. I/Os must be added in order of departure.
@@ -277,7 +271,6 @@ impl Accounts {
             self.applications.resize_with(index + 1, Account::default);
         }
         self.applications[index].add(io);
-        self.last = io.at;
         if let Some(windows) = self.windows.get_mut(io.op.index()) {
             let latency = io.latency.unwrap_or(Nanos::ZERO);
             windows.add(io.at.0, io.length, latency, io.at + latency);

@@ -1,6 +1,5 @@
 //! Every sentence of `likenew record`.
 
-use std::fmt::Display;
 use std::path::Path;
 
 use likenew_core::quantity::{Latency, Rate, Share, Size};
@@ -22,6 +21,7 @@ likenew_core::sentences! {
         "{} exists, and nothing was recorded: give another name, or move it away", path.display();
     pub(super) fn simulated(target: &str) =
         "{target} is simulated, so there is nothing to record: give a real drive, or use likenew replay";
+    pub(super) fn could_not_begin(path: &Path) = "could not begin the trace {}", path.display();
     pub(super) fn could_not_finish(path: &Path) =
         "could not write {}; what it holds so far is readable", path.display();
     pub(super) fn leftover_removed(name: &str) =
@@ -34,10 +34,6 @@ likenew_core::sentences! {
 
 pub(super) const TRACE_ON_RECORDED_DRIVE: &str = "The trace is on a drive that is recorded. Its own writes are left out, but not the journal writes they cause; \
      a file on another drive, or in /dev/shm, avoids these.";
-
-pub(super) fn could_not_begin(path: &Path) -> String {
-    format!("could not begin the trace {}", path.display())
-}
 
 pub(super) const COULD_NOT_WRITE: &str = "could not write the trace";
 
@@ -130,10 +126,6 @@ pub(super) fn cells(name: &str, account: &Account, [read, write]: [u64; 2]) -> [
 }
 
 pub(super) const THROUGHPUT: &str = "Throughput over time";
-
-pub(super) fn not_a_path(target: &str, error: impl Display) -> String {
-    crate::wording::not_a_path(target, error)
-}
 
 #[cfg(test)]
 mod tests {

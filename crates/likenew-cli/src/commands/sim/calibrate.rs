@@ -15,7 +15,7 @@ use likenew_sim::model::Mechanism;
 use likenew_sim::{Spec, catalog};
 use serde::Serialize;
 
-use super::super::{report as kept_runs, watch};
+use super::super::report as kept_runs;
 use super::SimCalibrate;
 use crate::exit::{Exit, Failure, Result};
 use crate::progress::{Progress, locked};
@@ -31,8 +31,10 @@ const THREADS_MAX: usize = 2;
 
 pub(crate) fn run(command: &SimCalibrate) -> Result<Exit> {
     let archive = command.folder.archive()?;
-    let (mut runs, mut held_out) =
-        (open_all(&archive, &command.runs)?, open_all(&archive, &command.held_out)?);
+    let open_all = |named: &[PathBuf]| -> Result<Vec<MeasuredRun>> {
+        named.iter().map(|named| open(&archive, named)).collect()
+    };
+    let (mut runs, mut held_out) = (open_all(&command.runs)?, open_all(&command.held_out)?);
     check_same_drive(runs.iter().chain(&held_out))?;
     if command.held_out.is_empty() && runs.len() >= HELD_OUT_FROM {
         held_out.extend(runs.pop());
@@ -50,7 +52,7 @@ pub(crate) fn run(command: &SimCalibrate) -> Result<Exit> {
     let bar = Bar(Mutex::new(Progress::new()));
     let calibration = choose_base(command, &runs, &options, &bar).and_then(|base| {
         bar.begin(wording::FITTING);
-        calibrate(&base, &runs, &held_out, &options, &bar).map_err(failure)
+        Ok(calibrate(&base, &runs, &held_out, &options, &bar)?)
     });
     bar.finish();
     let calibration = match calibration {
@@ -86,16 +88,9 @@ fn report(command: &SimCalibrate, calibration: &Calibration, path: &Path) -> Res
     output::print(&text(calibration, path))
 }
 
-fn open_all(archive: &Archive, named: &[PathBuf]) -> Result<Vec<MeasuredRun>> {
-    named.iter().map(|named| open(archive, named)).collect()
-}
-
 fn open(archive: &Archive, named: &Path) -> Result<MeasuredRun> {
     let path = kept_runs::folder(archive, named);
-    let mut record = kept_runs::open(&path)?;
-    if watch::is_log(&record) {
-        return Err(Failure::Usage(crate::wording::watch_log_has_no_speeds(path.display())));
-    }
+    let mut record = kept_runs::open_measured(&path)?;
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
     Ok(MeasuredRun { name, evidence: record.take_evidence() })
 }
@@ -111,15 +106,15 @@ fn check_same_drive<'a>(mut runs: impl Iterator<Item = &'a MeasuredRun>) -> Resu
     }
 }
 
-fn failure(error: CalibrationError) -> Failure {
-    Failure::Usage(error.to_string())
+impl From<CalibrationError> for Failure {
+    fn from(error: CalibrationError) -> Self {
+        Self::Usage(error.to_string())
+    }
 }
 
 fn check(path: &Path, replace: bool) -> Result<()> {
     output_file::check(path)?;
-    if !replace && path.symlink_metadata().is_ok() {
-        return Err(Failure::Refused(wording::file_exists(path)));
-    }
+    Failure::refuse_if(!replace && path.symlink_metadata().is_ok(), wording::file_exists(path))?;
     Ok(())
 }
 
@@ -167,13 +162,18 @@ fn choose_base(
     }
     let state = state(runs);
     let rotates = runs.iter().any(|run| run.evidence.identity.rotates());
+    let is_of_medium = |mechanism: &Mechanism| match mechanism {
+        Mechanism::Flash(_) => !rotates,
+        Mechanism::Disk(_) => rotates,
+        Mechanism::Volume(_) => false,
+    };
     let candidates: Vec<Base> = catalog()
         .iter()
-        .filter(|entry| entry.model.faults.is_none() && is_of_medium(&entry.model.mechanism, rotates))
+        .filter(|entry| entry.model.faults.is_none() && is_of_medium(&entry.model.mechanism))
         .filter_map(|entry| base(&Spec::parse(&format!("sim:{}{state}", entry.name)).ok()?, capacity).ok())
         .collect();
     bar.begin(wording::CHOOSING_BASE);
-    let nearest = closest(&candidates, runs, options, bar).map_err(failure)?;
+    let nearest = closest(&candidates, runs, options, bar)?;
     nearest.cloned().ok_or_else(|| Failure::Usage(wording::NO_BASE.into()))
 }
 
@@ -184,14 +184,6 @@ fn base(spec: &Spec, capacity: Option<u64>) -> Result<Base> {
         Some(bytes) => base.with_capacity(bytes)?,
         None => base,
     })
-}
-
-fn is_of_medium(mechanism: &Mechanism, rotates: bool) -> bool {
-    match mechanism {
-        Mechanism::Flash(_) => !rotates,
-        Mechanism::Disk(_) => rotates,
-        Mechanism::Volume(_) => false,
-    }
 }
 
 /// The facts of a run, if it has any.
@@ -234,7 +226,7 @@ fn state(runs: &[MeasuredRun]) -> String {
     query.unwrap_or_else(|| "?state=new&fill=1".into()).trim_end_matches('?').to_owned()
 }
 
-/// Most rows of the table, so that everything fits a screen.
+/// Most rows of the table below its heading, so that everything fits a screen.
 const ROWS_MAX: usize = 13;
 
 /// The answer, the table, and what to do next.
@@ -245,7 +237,8 @@ fn text(calibration: &Calibration, path: &Path) -> String {
     known.sort_by(|a, b| (a.high / a.low).total_cmp(&(b.high / b.low)));
     let combined: Vec<&Estimate> =
         calibration.estimates.iter().filter(|estimate| estimate.standing == Standing::Combined).collect();
-    let mut rows: Vec<[String; 4]> = known.iter().map(|estimate| wording::row(estimate)).collect();
+    let mut rows = vec![wording::HEAD.map(str::to_owned)];
+    rows.extend(known.iter().map(|estimate| wording::row(estimate)));
     // A combination gets a row if any of its parts is not known.
     let says_more = |keys: &[&str]| combined.iter().any(|estimate| keys.contains(&estimate.key));
     rows.extend(
@@ -255,8 +248,9 @@ fn text(calibration: &Calibration, path: &Path) -> String {
             .filter(|combination| says_more(&combination.keys))
             .map(wording::combination_row),
     );
-    rows.truncate(ROWS_MAX);
-    lines.extend(table(&rows));
+    rows.truncate(ROWS_MAX + 1);
+    let table = output::table(&rows, [false, true, false, false]);
+    lines.extend(table.into_iter().map(|line| format!("  {line}")));
     lines.push(String::new());
     lines.extend(wording::combined(&combined));
     let unknown: Vec<&Estimate> =
@@ -265,19 +259,6 @@ fn text(calibration: &Calibration, path: &Path) -> String {
     lines.push(wording::file(path, &calibration.base));
     lines.push(wording::try_it(path, &calibration.state));
     lines.into_iter().map(|line| format!("{}\n", line.trim_end())).collect()
-}
-
-fn table(rows: &[[String; 4]]) -> Vec<String> {
-    let head = wording::HEAD.map(str::to_owned);
-    let rows: Vec<&[String; 4]> = std::iter::once(&head).chain(rows).collect();
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let widths = [width(0), width(1), width(2)];
-    let line = |row: &&[String; 4]| {
-        let [name, value, range, base] = row;
-        let [first, second, third] = widths;
-        format!("  {name:first$}  {value:>second$}  {range:third$}  {base}")
-    };
-    rows.iter().map(line).collect()
 }
 
 #[cfg(test)]

@@ -46,9 +46,7 @@ impl StoreFile {
     /// The file belongs to another program or another drive, is in use, or cannot be opened. Nothing was changed then.
     pub(crate) fn open(path: &Path, target: &str, capacity_bytes: u64) -> Result<Self> {
         let shown = path.display();
-        if path.to_string_lossy().contains('?') {
-            return Err(Failure::Usage(wording::store_with_question_mark(shown)));
-        }
+        Failure::reject_if(path.to_string_lossy().contains('?'), wording::store_with_question_mark(&shown))?;
         let label = Label { schema: SCHEMA, target: target.to_owned(), capacity_bytes, clean: true };
         match OpenOptions::new().read(true).write(true).create_new(true).open(path) {
             Ok(file) => {

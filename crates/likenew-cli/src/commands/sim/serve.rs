@@ -48,10 +48,8 @@ pub(super) fn run(command: &SimServe) -> Result<Exit> {
         return Err(Failure::Usage(wording::keeps_its_bytes(&spec.text, changes_bytes)));
     }
     let listener = listen(command, &spec)?;
-    let mut store = match &command.store {
-        Some(path) => Some(StoreFile::open(path, &spec.text, model.capacity_bytes)?),
-        None => None,
-    };
+    let store = command.store.as_deref();
+    let mut store = store.map(|path| StoreFile::open(path, &spec.text, model.capacity_bytes)).transpose()?;
     let mut drive = open(Spec { data: spec.data || changes_bytes, ..spec.clone() }, store.as_ref())?;
     let capacity_bytes = drive.geometry().capacity;
     let service = Service {
@@ -61,7 +59,9 @@ pub(super) fn run(command: &SimServe) -> Result<Exit> {
         compresses: model.mechanism.compresses(),
     };
     interrupt::listen_saying(None)?;
-    print(command, &invitation(&listener, command, &service.export))?;
+    let uri = listener.uri(&command.export_name);
+    let Export { description, capacity, block, .. } = &service.export;
+    print(command, &wording::invitation(description, *capacity, *block, command.speed, &uri))?;
     let clock = Monotonic::start();
     let mut server = Server::new(server::lane(&mut drive)?, service, WallClock(clock));
     let drive_began = server.drive_now();
@@ -234,12 +234,6 @@ fn export(command: &SimServe, spec: &Spec, drive: &SimDrive) -> Export {
         trims: geometry.trims,
         rotates: drive.rotates(),
     }
-}
-
-/// The commands that use the served drive.
-fn invitation(listener: &Listener, command: &SimServe, export: &Export) -> String {
-    let uri = listener.uri(&command.export_name);
-    wording::invitation(&export.description, export.capacity, export.block, command.speed, &uri)
 }
 
 /// Prints to standard output, or to standard error if JSON has standard output.

@@ -16,7 +16,7 @@ const WIDTH_MAX: usize = 100;
 const WIDTH_MIN: usize = 40;
 
 pub(super) fn run(command: &SimShow) -> Result<Exit> {
-    let explanation = explain(&command.target)?;
+    let explanation = spec(&command.target)?.explain(read_file)?;
     if let Some(path) = &command.json {
         output::write_json(path, &explanation)?;
         return Ok(Exit::Fine);
@@ -26,40 +26,27 @@ pub(super) fn run(command: &SimShow) -> Result<Exit> {
     Ok(Exit::Fine)
 }
 
-fn explain(target: &str) -> Result<Explanation> {
-    Ok(spec(target)?.explain(read_file)?)
-}
-
 fn text(drive: &Explanation, sources: bool, width: usize) -> String {
-    let lines = [format!("{}, {}", drive.model, drive.technology), wording::simulated_drive(drive)];
-    let mut lines = wrap_line(&lines, "", width);
-    lines.push(String::new());
-    lines.extend(draw(&drive.layers, width));
-    lines.push(String::new());
-    lines.push(wording::SPEED_LIMITS.into());
+    let head = [format!("{}, {}", drive.model, drive.technology), wording::simulated_drive(drive)];
     let compresses = drive.causes.contains(&"compression");
-    lines.extend(drive.ceilings.iter().flat_map(|limit| ceiling(limit, compresses, width)));
-    lines.push(String::new());
-    lines.push("Times".into());
-    let times: Vec<_> = drive.times.iter().map(|time| (time.name.clone(), time.value.to_string())).collect();
-    lines.extend(columns(&times, width));
-    lines.push(String::new());
+    let limits = drive.ceilings.iter().flat_map(|limit| ceiling(limit, compresses, width));
+    let titled = |title: &str, lines: Vec<String>| [vec![title.to_owned()], lines].concat();
+    let mut sections = vec![
+        wrap_line(&head, "", width),
+        draw(&drive.layers, width),
+        titled(wording::SPEED_LIMITS, limits.collect()),
+        titled("Times", columns(&drive.times, width)),
+    ];
     if !drive.inside.is_empty() {
-        lines.push(wording::XRAY_SHOULD_FIND.into());
-        let inside: Vec<_> =
-            drive.inside.iter().map(|fact| (fact.name.clone(), fact.value.to_string())).collect();
-        lines.extend(columns(&inside, width));
-        lines.push(String::new());
+        sections.push(titled(wording::XRAY_SHOULD_FIND, columns(&drive.inside, width)));
     }
-    lines.extend(wrap_line(&[wording::causes(&drive.causes)], "", width));
-    lines.push(String::new());
-    lines.push(wording::parameters(drive.sources.len(), drive.parameters_assumed, sources));
-    if sources {
-        for sourced in &drive.sources {
-            let range = sourced.range.as_ref().map_or_else(String::new, |range| format!(" (range: {range})"));
-            lines.push(format!("  {} = {}{range}", sourced.key, sourced.value));
-            lines.extend(wrap_line(std::slice::from_ref(&sourced.source), "      ", width));
-        }
+    sections.push(wrap_line(&[wording::causes(&drive.causes)], "", width));
+    sections.push(vec![wording::parameters(drive.sources.len(), drive.parameters_assumed, sources)]);
+    let mut lines = sections.join(&String::new());
+    for sourced in drive.sources.iter().filter(|_| sources) {
+        let range = sourced.range.as_ref().map_or_else(String::new, |range| format!(" (range: {range})"));
+        lines.push(format!("  {} = {}{range}", sourced.key, sourced.value));
+        lines.extend(wrap_line(std::slice::from_ref(&sourced.source), "      ", width));
     }
     lines.into_iter().map(|line| format!("{}\n", line.trim_end())).collect()
 }
@@ -68,27 +55,26 @@ fn text(drive: &Explanation, sources: bool, width: usize) -> String {
 fn ceiling(ceiling: &Ceiling, compresses: bool, width: usize) -> Vec<String> {
     let limit = ceiling.limit();
     let mut lines = wrap_line(&[wording::ceiling(ceiling, compresses)], "  ", width);
-    let column = |texts: &dyn Fn(usize) -> usize| (0..ceiling.bounds.len()).map(texts).max().unwrap_or(0);
-    let by_width = column(&|index| display_width(&ceiling.bounds[index].bottleneck));
-    let value_width = column(&|index| display_width(&ceiling.bounds[index].value.to_string()));
-    for bound in &ceiling.bounds {
-        let mark = if bound == limit { "▶" } else { " " };
-        let method = &bound.method;
-        lines.push(format!(
-            "    {mark} {:by_width$}  {:>value_width$}  {method}",
-            bound.bottleneck, bound.value
-        ));
-    }
+    let rows: Vec<[String; 3]> = ceiling
+        .bounds
+        .iter()
+        .map(|bound| {
+            let mark = if bound == limit { "▶" } else { " " };
+            [format!("{mark} {}", bound.bottleneck), bound.value.to_string(), bound.method.clone()]
+        })
+        .collect();
+    let table = output::table(&rows, [false, true, false]);
+    lines.extend(table.into_iter().map(|line| format!("    {line}")));
     lines
 }
 
 /// Names in one column, values in another.
-fn columns(rows: &[(String, String)], width: usize) -> Vec<String> {
+fn columns(facts: &[Fact], width: usize) -> Vec<String> {
     /// Width that fits most values, with the gaps before them.
     const VALUE: usize = 16;
-    let name_width = rows.iter().map(|(name, _)| display_width(name)).max().unwrap_or(0).min(width - VALUE);
-    let row = |(name, value): &(String, String)| format!("  {name:name_width$}  {value}");
-    rows.iter().map(row).collect()
+    let widest = facts.iter().map(|fact| display_width(&fact.name)).max().unwrap_or(0);
+    let name_width = widest.min(width - VALUE);
+    facts.iter().map(|Fact { name, value }| format!("  {name:name_width$}  {value}")).collect()
 }
 
 fn wrap_line(texts: &[String], indent: &str, width: usize) -> Vec<String> {
