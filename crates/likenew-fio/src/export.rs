@@ -116,17 +116,11 @@ pub enum ExportError {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum MissingFeature {
     /// A name longer than fio keeps.
-    #[error("its name is longer than {bytes_max} bytes")]
-    LongName {
-        /// Bytes of a name that fio keeps.
-        bytes_max: usize,
-    },
-    /// A trace that is replayed at its recorded times, or faster by a factor.
-    #[error("it replays {trace}, and fio reads logs of its own (read_iolog) as fast or at their times alone")]
-    Replay {
-        /// The trace's file.
-        trace: String,
-    },
+    #[error("its name is longer than {NAME_BYTES_MAX} bytes")]
+    LongName,
+    /// This trace, which is replayed at its recorded times, or faster by a factor.
+    #[error("it replays {0}, and fio reads logs of its own (read_iolog) as fast or at their times alone")]
+    Replay(String),
     /// Trims within a file.
     #[error("fio trims block devices only, and this is a file")]
     TrimOnFile,
@@ -137,11 +131,8 @@ pub enum MissingFeature {
     #[error("fio skips bytes after each I/O, and these overlap or have several lengths")]
     Stride,
     /// More lengths of I/O than fio mixes.
-    #[error("fio mixes at most {lengths_max} lengths of I/O")]
-    ManyLengths {
-        /// Lengths that fio mixes.
-        lengths_max: usize,
-    },
+    #[error("fio mixes at most {LENGTHS_MAX} lengths of I/O")]
+    ManyLengths,
     /// A length whose share rounds to 0%.
     #[error("fio knows whole percents, and one of its lengths is rarer than that")]
     RareLength,
@@ -154,26 +145,23 @@ pub enum MissingFeature {
     /// Streams whose I/Os keep an exact proportion.
     #[error("its streams take turns in exact proportions, and jobs of fio run each at its own pace")]
     Proportions,
-    /// A rate in bytes that is too low or too high.
-    #[error("a pace of {bytes_per_s} bytes a second is not among fio's whole numbers, 1 to {max}")]
-    ByteRate {
-        /// The rate of reads, writes or trims.
-        bytes_per_s: f64,
-        /// The highest rate.
-        max: f64,
-    },
-    /// A rate in I/Os that is too low or too high.
-    #[error("a pace of {iops} IOPS is not among fio's whole numbers, 1 to {max}")]
-    Iops {
-        /// The rate of reads, writes or trims.
-        iops: f64,
-        /// The highest rate.
-        max: f64,
-    },
+    /// A rate of reads, writes or trims in bytes that is too low or too high.
+    #[error("a pace of {0} bytes a second is not among fio's whole numbers, 1 to {BYTES_PER_S_MAX}")]
+    ByteRate(f64),
+    /// A rate of reads, writes or trims in I/Os that is too low or too high.
+    #[error("a pace of {0} IOPS is not among fio's whole numbers, 1 to {IOPS_MAX}")]
+    Iops(f64),
 }
 
 /// Most lengths that fio takes in one `bssplit`.
 const LENGTHS_MAX: usize = 64;
+
+/// Where a stream's I/Os go: addresses of a drive, and its blocks in bytes.
+struct Zone {
+    range: Range<u64>,
+    block: u32,
+    is_device: bool,
+}
 
 /// One job: its name, comments on options that only come close, and its options in the order of the file.
 struct Section {
@@ -190,29 +178,29 @@ impl Section {
         geometry: &Geometry,
         is_device: bool,
     ) -> Result<Vec<Self>, ExportError> {
+        let missing = |feature| ExportError::NotExpressible { workload: workload.name.clone(), feature };
         if encode(&workload.name).len() > NAME_BYTES_MAX {
-            return Err(not_expressible(workload, MissingFeature::LongName { bytes_max: NAME_BYTES_MAX }));
+            return Err(missing(MissingFeature::LongName));
         }
         if let Some(replay_spec) = &workload.replay_spec {
-            let trace = replay_spec.trace.clone();
-            return Err(not_expressible(workload, MissingFeature::Replay { trace }));
+            return Err(missing(MissingFeature::Replay(replay_spec.trace.clone())));
         }
         if workload.streams.is_empty() {
             return Ok(vec![Self::rest(workload, number)]);
         }
-        let streams = workload.streams.iter().enumerate();
-        streams
-            .map(|(index, stream)| {
-                let mut section = Self::new(workload, Part { workload: number, stream: index + 1 });
-                if index == 0 {
-                    section.set("stonewall", 1);
-                }
-                section.stream(workload, stream, geometry, is_device)?;
-                section.way(workload);
-                section.seed(workload, index);
-                Ok(section)
-            })
-            .collect()
+        let section = |(index, stream): (usize, &Stream)| {
+            let zone = stream.pattern.region().resolve(geometry.capacity, geometry.block);
+            let mut section = Self::new(workload, Part { workload: number, stream: index + 1 });
+            if index == 0 {
+                section.set("stonewall", 1);
+            }
+            let zone = Zone { range: zone.map_err(ExportError::Unfit)?, block: geometry.block, is_device };
+            section.stream(workload, stream, &zone).map_err(missing)?;
+            section.way(workload);
+            section.seed(workload, index);
+            Ok(section)
+        };
+        workload.streams.iter().enumerate().map(section).collect()
     }
 
     fn new(workload: &Workload, part: Part) -> Self {
@@ -245,18 +233,12 @@ impl Section {
         self.comments.push(text.into());
     }
 
-    fn stream(
-        &mut self,
-        workload: &Workload,
-        stream: &Stream,
-        geometry: &Geometry,
-        is_device: bool,
-    ) -> Result<(), ExportError> {
-        self.operation(workload, stream, is_device)?;
-        self.length(workload, stream)?;
-        self.place(workload, stream, geometry)?;
+    fn stream(&mut self, workload: &Workload, stream: &Stream, zone: &Zone) -> Result<(), MissingFeature> {
+        self.operation(stream, zone.is_device)?;
+        self.length(stream)?;
+        self.place(workload, stream, zone);
         self.data(stream);
-        self.pace(workload, stream)?;
+        self.pace(stream)?;
         if workload.lanes > 1 {
             self.set("numjobs", workload.lanes);
             // Without grouping, streams between two stonewalls keep their own results.
@@ -267,39 +249,26 @@ impl Section {
         self.until(workload, stream)
     }
 
-    fn operation(
-        &mut self,
-        workload: &Workload,
-        stream: &Stream,
-        is_device: bool,
-    ) -> Result<(), ExportError> {
-        let random = !is_forward(stream);
-        let word = match (stream.op, random) {
-            (Mix::Only(Op::Read), false) => "read",
-            (Mix::Only(Op::Read), true) => "randread",
-            (Mix::Only(Op::Write), false) => "write",
-            (Mix::Only(Op::Write), true) => "randwrite",
-            (Mix::Reads(_), false) => "rw",
-            (Mix::Reads(_), true) => "randrw",
-            (Mix::Only(Op::Trim), _) if !is_device => {
-                return Err(not_expressible(workload, MissingFeature::TrimOnFile));
-            }
-            (Mix::Only(Op::Trim), false) => "trim",
-            (Mix::Only(Op::Trim), true) => "randtrim",
-            (Mix::Only(Op::Flush), _) => {
-                return Err(not_expressible(workload, MissingFeature::FlushesAlone));
-            }
+    fn operation(&mut self, stream: &Stream, is_device: bool) -> Result<(), MissingFeature> {
+        let word = match stream.op {
+            Mix::Only(Op::Read) => "read",
+            Mix::Only(Op::Write) => "write",
+            Mix::Reads(_) => "rw",
+            Mix::Only(Op::Trim) if is_device => "trim",
+            Mix::Only(Op::Trim) => return Err(MissingFeature::TrimOnFile),
+            Mix::Only(Op::Flush) => return Err(MissingFeature::FlushesAlone),
         };
         match stream.pattern {
             AccessPattern::Strided { step, .. } => {
                 let length = shortest(&stream.size);
                 if stream.size.choices().len() > 1 || step < length {
-                    return Err(not_expressible(workload, MissingFeature::Stride));
+                    return Err(MissingFeature::Stride);
                 }
                 self.comment(wording::STRIDE_WRAPS);
                 self.set("rw", format!("{word}:{}", step - length));
             }
-            _ => self.set("rw", word),
+            _ if is_forward(stream) => self.set("rw", word),
+            _ => self.set("rw", format!("rand{word}")),
         }
         if let Mix::Reads(percent) = stream.op {
             self.set("rwmixread", percent);
@@ -310,18 +279,18 @@ impl Section {
         Ok(())
     }
 
-    fn length(&mut self, workload: &Workload, stream: &Stream) -> Result<(), ExportError> {
+    fn length(&mut self, stream: &Stream) -> Result<(), MissingFeature> {
         let choices = stream.size.choices();
         if let [(bytes, _)] = choices {
             self.set("bs", bytes);
             return Ok(());
         }
         if choices.len() > LENGTHS_MAX {
-            return Err(not_expressible(workload, MissingFeature::ManyLengths { lengths_max: LENGTHS_MAX }));
+            return Err(MissingFeature::ManyLengths);
         }
         let (percents, exact) = percents(&stream.size);
         if percents.contains(&0) {
-            return Err(not_expressible(workload, MissingFeature::RareLength));
+            return Err(MissingFeature::RareLength);
         }
         if !exact {
             self.comment(wording::SHARES_ROUNDED);
@@ -334,26 +303,19 @@ impl Section {
         Ok(())
     }
 
-    fn place(
-        &mut self,
-        workload: &Workload,
-        stream: &Stream,
-        geometry: &Geometry,
-    ) -> Result<(), ExportError> {
-        let zone = stream.pattern.region().resolve(geometry.capacity, geometry.block);
-        let zone = zone.map_err(ExportError::Unfit)?;
+    fn place(&mut self, workload: &Workload, stream: &Stream, Zone { range, block, .. }: &Zone) {
         let copies = if is_forward(stream) { u64::from(workload.lanes) } else { 1 };
         let shortest = shortest(&stream.size);
-        let part = part(&zone, geometry.block, copies);
+        let part = part(range, *block, copies);
         let size = part - part % shortest;
-        self.set("offset", zone.start);
+        self.set("offset", range.start);
         self.set("size", size);
         if copies > 1 {
             self.set("offset_increment", part);
         }
         // In a random region the run loop, too, leaves out an end that is too short for an I/O.
         let alike = !is_forward(stream) && stream.size.choices().len() == 1;
-        let left = zone.end - zone.start - size * copies;
+        let left = range.end - range.start - size * copies;
         if left > 0 && !alike {
             self.comment(wording::zone_rest(left));
         }
@@ -362,7 +324,6 @@ impl Section {
             AccessPattern::RandomAligned { align, .. } => self.set("blockalign", align),
             AccessPattern::Sequential(_) | AccessPattern::Random(_) | AccessPattern::Strided { .. } => {}
         }
-        Ok(())
     }
 
     fn zipf(&mut self, theta: f64) {
@@ -394,9 +355,9 @@ impl Section {
         }
     }
 
-    fn pace(&mut self, workload: &Workload, stream: &Stream) -> Result<(), ExportError> {
+    fn pace(&mut self, stream: &Stream) -> Result<(), MissingFeature> {
         if matches!(stream.arrival, Arrival::Interleaved { .. }) {
-            return Err(not_expressible(workload, MissingFeature::Proportions));
+            return Err(MissingFeature::Proportions);
         }
         self.set("iodepth", stream.arrival.depth());
         for (option, writes) in [("fdatasync", stream.flush_every), ("fsync", stream.fsync_every)] {
@@ -416,36 +377,26 @@ impl Section {
             InterArrival::Even => {
                 // `rate_iops` would pace bytes by the shortest length; `rate` paces by the bytes that were moved.
                 let bytes_per_s = per_second * stream.size.mean();
-                let max = BYTES_PER_S_MAX;
-                let sides = sides(stream, bytes_per_s, max, |bytes_per_s| {
-                    not_expressible(workload, MissingFeature::ByteRate { bytes_per_s, max })
-                });
-                self.set("rate", sides?);
+                self.set("rate", sides(stream, bytes_per_s, BYTES_PER_S_MAX, MissingFeature::ByteRate)?);
             }
             InterArrival::Poisson => {
                 if per_second.fract() != 0.0 {
                     self.comment(wording::RATE_ROUNDED);
                 }
-                let max = IOPS_MAX;
-                let sides = sides(stream, per_second, max, |iops| {
-                    not_expressible(workload, MissingFeature::Iops { iops, max })
-                });
-                self.set("rate_iops", sides?);
+                self.set("rate_iops", sides(stream, per_second, IOPS_MAX, MissingFeature::Iops)?);
+                self.set("rate_process", "poisson");
             }
-        }
-        if inter_arrival == InterArrival::Poisson {
-            self.set("rate_process", "poisson");
         }
         Ok(())
     }
 
     /// The job's end. Every copy gets an equal part of a count or an amount, as the run loop's lanes do.
-    fn until(&mut self, workload: &Workload, stream: &Stream) -> Result<(), ExportError> {
+    fn until(&mut self, workload: &Workload, stream: &Stream) -> Result<(), MissingFeature> {
         let Until { elapsed, ops, bytes } = workload.until;
         let has_count = ops.is_some() || bytes.is_some();
         if has_count && workload.streams.len() > 1 {
             if elapsed.is_none() {
-                return Err(not_expressible(workload, MissingFeature::CommonEnd));
+                return Err(MissingFeature::CommonEnd);
             }
             self.comment(wording::TIME_ONLY);
             self.set("time_based", 1);
@@ -515,10 +466,6 @@ impl fmt::Display for Section {
     }
 }
 
-fn not_expressible(workload: &Workload, feature: MissingFeature) -> ExportError {
-    ExportError::NotExpressible { workload: workload.name.clone(), feature }
-}
-
 fn is_forward(stream: &Stream) -> bool {
     matches!(stream.pattern, AccessPattern::Sequential(_) | AccessPattern::Strided { .. })
 }
@@ -570,8 +517,8 @@ fn sides(
     stream: &Stream,
     rate: f64,
     max: f64,
-    refusal: impl Fn(f64) -> ExportError,
-) -> Result<String, ExportError> {
+    refusal: fn(f64) -> MissingFeature,
+) -> Result<String, MissingFeature> {
     let whole = |rate: f64| {
         if (1.0..=max).contains(&rate.round()) { Ok(rate.round() as u64) } else { Err(refusal(rate)) }
     };

@@ -5,7 +5,6 @@ mod job_file;
 mod latency;
 mod options;
 mod segment;
-mod stream;
 mod tallies;
 
 use likenew_core::drive::{Identity, TargetKind};
@@ -27,7 +26,7 @@ pub enum ImportError {
     /// The text is not fio's JSON.
     #[error("it is not fio's JSON output{}; run fio with --output-format=json+", .0.in_brackets())]
     NotFio(OtherText),
-    /// It is invalid JSON.
+    /// It is invalid JSON, or ends too early.
     #[error("line {line}, column {column}: {reason}")]
     Malformed {
         /// Line number, from 1.
@@ -35,16 +34,6 @@ pub enum ImportError {
         /// Column number, from 1.
         column: usize,
         /// What is wrong at this position.
-        reason: String,
-    },
-    /// It is valid JSON that ends too early.
-    #[error("line {line}, column {column}: {reason}: the file is cut off")]
-    CutOff {
-        /// Line number, from 1.
-        line: usize,
-        /// Column number, from 1.
-        column: usize,
-        /// What is missing.
         reason: String,
     },
     /// A value differs from what fio writes, so its meaning would be a guess.
@@ -154,27 +143,42 @@ pub(crate) fn of_jobs(document: &Value, notes: &mut Notes) -> Result<Vec<Segment
 /// An import of a text that contains neither settings nor times, under this name.
 pub(crate) fn import_of(name: &str, engine: &str, caveats: Vec<String>, segments: Vec<Segment>) -> Import {
     let writes = |segment: &Segment| segment.bytes(Op::Write) > 0;
-    let geometry = Geometry {
-        capacity: 0,
-        block: SECTOR,
+    let geometry = geometry_of(0, SECTOR, segments.iter().any(writes));
+    let identity = identity_of(name.to_owned(), engine, &geometry, Vec::new(), caveats);
+    Import { identity, geometry, unix_ms: 0, segments }
+}
+
+/// The geometry of a target of which only this is known.
+fn geometry_of(capacity: u64, block: u32, writable: bool) -> Geometry {
+    Geometry {
+        capacity,
+        block,
         boundary: None,
-        writable: segments.iter().any(writes),
+        writable,
         trims: false,
         carries_data: true,
         clock: Clock::Wall,
-    };
-    let identity = Identity {
-        kind: kind_of(name),
-        name: name.to_owned(),
+    }
+}
+
+fn identity_of(
+    name: String,
+    engine: &str,
+    geometry: &Geometry,
+    facts: Vec<(String, String)>,
+    caveats: Vec<String>,
+) -> Identity {
+    Identity {
+        kind: kind_of(&name),
+        name,
         model: None,
         engine: engine.to_owned(),
-        capacity_bytes: 0,
+        capacity_bytes: geometry.capacity,
         block_bytes: geometry.block,
-        facts: Vec::new(),
+        facts,
         caveats,
         accounting: None,
-    };
-    Import { identity, geometry, unix_ms: 0, segments }
+    }
 }
 
 /// fio's version. Versions before 3 are refused: they give `io_bytes` in KiB and latencies in microseconds.
@@ -199,15 +203,7 @@ fn geometry(segments: &[Segment]) -> Geometry {
     });
     let lengths = streams().flat_map(|stream| stream.size.choices()).map(|(bytes, _)| bytes.trailing_zeros());
     let block = lengths.min().map_or(SECTOR, |zeros| 1 << zeros.min(SECTOR_LONG.trailing_zeros()));
-    Geometry {
-        capacity: ends.max().unwrap_or(0),
-        block,
-        boundary: None,
-        writable: streams().any(|stream| stream.op.writes()),
-        trims: false,
-        carries_data: true,
-        clock: Clock::Wall,
-    }
+    geometry_of(ends.max().unwrap_or(0), block, streams().any(|stream| stream.op.writes()))
 }
 
 const SECTOR: u32 = 512;
@@ -234,18 +230,7 @@ fn identity(
         facts.push(("reported".to_owned(), time.text()?.trim().to_owned()));
     }
     let name = if files.is_empty() { "fio".to_owned() } else { files.join(", ") };
-    let kind = kind_of(&name);
-    Ok(Identity {
-        name,
-        kind,
-        model: None,
-        engine: version.to_owned(),
-        capacity_bytes: geometry.capacity,
-        block_bytes: geometry.block,
-        facts,
-        caveats: wording::caveats(notes, unbuffered),
-        accounting: None,
-    })
+    Ok(identity_of(name, version, geometry, facts, wording::caveats(notes, unbuffered)))
 }
 
 /// The likeliest kind of target for a name. fio does not say, and the drive need not be present.

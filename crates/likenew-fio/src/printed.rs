@@ -2,11 +2,18 @@
 //! DISKSPD, iozone, dd, hdparm, f3, ioping and sysbench fileio. A single number has no interval, and little is known of
 //! how it was measured; the caveats say so.
 
+/// Declares regular expressions, each of which is compiled when it is first used: `patterns! { LINE = r"^\d+"; }`.
+macro_rules! patterns {
+    ($($name:ident = $pattern:literal;)*) => {
+        $(static $name: std::sync::LazyLock<regex::Regex> = std::sync::LazyLock::new(|| {
+            regex::Regex::new($pattern).expect("a tested pattern")
+        });)*
+    };
+}
+
 mod iozone;
 mod logs;
 mod terse;
-
-use std::sync::LazyLock;
 
 use likenew_core::io::{DataClass, Op};
 use likenew_core::region::Region;
@@ -136,14 +143,10 @@ const KIB: u32 = 1 << 10;
 const SPAN: Nanos = Nanos::from_secs(1000);
 
 fn run(program: &str, text: &str, figures: &Figures) -> Import {
-    static DEVICE: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?m)^(/dev/[\w/]+):\s*$"));
+    patterns! { DEVICE = r"(?m)^(/dev/[\w/]+):\s*$"; }
     let name = DEVICE.captures(text).map_or_else(|| program.to_owned(), |captures| captures[1].to_owned());
     let caveats = wording::printed(program, &figures.unread_lines);
     import_of(&name, program, caveats, figures.all.iter().map(Figure::segment).collect())
-}
-
-fn pattern(text: &str) -> Regex {
-    Regex::new(text).expect("a pattern of this file is tested")
 }
 
 /// A number with commas between groups of digits.
@@ -152,13 +155,22 @@ fn number(text: &str) -> Option<f64> {
     (value.is_finite() && value > 0.0).then_some(value)
 }
 
-/// Bytes that a unit of size or rate (`KB`, `KiB`, `k` …) stands for; in powers of `base` if the unit is ambiguous.
+/// What a unit (`KB`, `KiB`, `k` …) stands for, 1 without a unit; in powers of `base` if the unit is ambiguous.
 fn unit(text: &str, base: f64) -> Option<f64> {
     let text = text.trim();
-    let letter = text.chars().next()?.to_ascii_uppercase();
+    let letter = text.chars().next().unwrap_or('B').to_ascii_uppercase();
     let power = ["B", "K", "M", "G", "T"].iter().position(|unit| unit.starts_with(letter))?;
     let base = if text.contains('i') { 1024.0 } else { base };
     Some(base.powi(i32::try_from(power).ok()?))
+}
+
+/// The operation that a word in any form, such as `reading` or `Read`, stands for.
+fn op(word: &str) -> Op {
+    match word.to_ascii_lowercase() {
+        word if word.starts_with("read") => Op::Read,
+        word if word.starts_with("trim") => Op::Trim,
+        _ => Op::Write,
+    }
 }
 
 /// The name that bench gives such a test, such as `SEQ1M Q8T1 read`.
@@ -172,12 +184,10 @@ fn test_name(is_random: bool, block: u32, depth: u32, threads: u32, op: Op) -> S
 /// Versions 3 and later: `SEQ    1MiB (Q=  8, T= 1):  3562.183 MB/s [   3397.2 IOPS] <  2352.39 us>` below `[Read]`,
 /// `Random Write 4KiB (Q=  8,T= 8) :  1009.735 MB/s [ 246517.3 IOPS]`, `Random Read 512KB :    39.862 MB/s`.
 fn disk_mark(text: &str) -> Figures {
-    static LINE: LazyLock<Regex> = LazyLock::new(|| {
-        pattern(
-            r"^\s*(?<kind>SEQ|RND|Sequential|Random)\s*(?<op>Read|Write)?\s*(?:(?<size>\d+)\s*(?<unit>[KM])i?B)?\s*(?:\((?<queue>[^)]*)\))?\s*:\s*(?<speed>[\d.,]+)\s*MB/s(?:\s*\[\s*(?<iops>[\d.,]+)\s*IOPS\])?(?:\s*<\s*(?<latency>[\d.,]+)\s*us>)?",
-        )
-    });
-    static QUEUE: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?<name>Q|QD|T)\s*=\s*(?<value>\d+)"));
+    patterns! {
+        LINE = r"^\s*(?<kind>SEQ|RND|Sequential|Random)\s*(?<op>Read|Write)?\s*(?:(?<size>\d+)\s*(?<unit>[KM])i?B)?\s*(?:\((?<queue>[^)]*)\))?\s*:\s*(?<speed>[\d.,]+)\s*MB/s(?:\s*\[\s*(?<iops>[\d.,]+)\s*IOPS\])?(?:\s*<\s*(?<latency>[\d.,]+)\s*us>)?";
+        QUEUE = r"(?<name>Q|QD|T)\s*=\s*(?<value>\d+)";
+    }
     let mut section = None;
     let mut figures = Vec::new();
     for line in text.lines() {
@@ -189,24 +199,14 @@ fn disk_mark(text: &str) -> Figures {
             _ => {}
         }
         let Some(captures) = LINE.captures(line) else { continue };
-        let op = match captures.name("op").map(|op| op.as_str()) {
-            Some("Read") => Op::Read,
-            Some(_) => Op::Write,
-            None => match section {
-                Some(op) => op,
-                None => continue,
-            },
-        };
+        let Some(op) = captures.name("op").map(|word| op(word.as_str())).or(section) else { continue };
         let is_random = matches!(&captures["kind"], "RND" | "Random");
         let queue = captures.name("queue").map_or("", |queue| queue.as_str());
-        let queue_value = |wanted: &[&str]| {
-            let mut settings = QUEUE.captures_iter(queue);
-            settings
-                .find(|setting| wanted.contains(&&setting["name"]))
-                .and_then(|captures| captures["value"].parse::<u32>().ok())
+        let setting = |names: &[&str]| {
+            let setting = QUEUE.captures_iter(queue).find(|setting| names.contains(&&setting["name"]));
+            setting.and_then(|setting| setting["value"].parse::<u32>().ok()).unwrap_or(1).max(1)
         };
-        let (depth, threads) =
-            (queue_value(&["Q", "QD"]).unwrap_or(1).max(1), queue_value(&["T"]).unwrap_or(1).max(1));
+        let (depth, threads) = (setting(&["Q", "QD"]), setting(&["T"]));
         let size = captures.name("size").and_then(|size| size.as_str().parse::<u32>().ok());
         let size = size.map(|size| size.saturating_mul(if &captures["unit"] == "K" { KIB } else { MIB }));
         let block = size.filter(|block| *block > 0).unwrap_or(MIB);
@@ -229,26 +229,14 @@ fn disk_mark(text: &str) -> Figures {
 /// The normal output of version 3, `  read: IOPS=25.1k, BW=98.1MiB/s (103MB/s)(5887MiB/60001msec)`, and of version 2,
 /// `  read : io=4096.0MB, bw=98304KB/s, iops=24576, runtime= 42666msec`, which counts by 1024.
 fn fio(text: &str) -> Figures {
-    static JOB: LazyLock<Regex> = LazyLock::new(|| pattern(r"^(?<job>[^\s:][^:]*): \(groupid="));
-    static HEAD: LazyLock<Regex> = LazyLock::new(|| {
-        pattern(
-            r"^(?<job>[^\s:][^:]*): \(g=\d+\): rw=(?<rw>\w+), bs=(?:\(R\) )?(?<bs>\d+)(?<unit>[KMB]?).*iodepth=(?<depth>\d+)",
-        )
-    });
-    static NEW: LazyLock<Regex> = LazyLock::new(|| {
-        pattern(
-            r"^\s+(?<op>read|write|trim)\s*: IOPS=(?<iops>[\d.]+)(?<thousands>[kM]?), BW=(?<rate>[\d.]+)(?<unit>[KMGT]?i?B)/s",
-        )
-    });
-    static OLD: LazyLock<Regex> = LazyLock::new(|| {
-        pattern(
-            r"^\s+(?<op>read|write|trim)\s*: io=[\d.]+\w+, bw=(?<rate>[\d.]+)(?<unit>[KMGT]?i?B)/s, iops=(?<iops>[\d.]+)(?<thousands>[kM]?)",
-        )
-    });
-    static LATENCY: LazyLock<Regex> =
-        LazyLock::new(|| pattern(r"^\s+lat \((?<unit>nsec|usec|msec)\):.*avg=\s*(?<mean>[\d.]+)"));
+    patterns! {
+        JOB = r"^(?<job>[^\s:][^:]*): \(groupid=";
+        HEAD = r"^(?<job>[^\s:][^:]*): \(g=\d+\): rw=(?<rw>\w+), bs=(?:\(R\) )?(?<bs>\d+)(?<unit>[KMB]?).*iodepth=(?<depth>\d+)";
+        NEW = r"^\s+(?<op>read|write|trim)\s*: IOPS=(?<iops>[\d.]+)(?<thousands>[kM]?), BW=(?<rate>[\d.]+)(?<unit>[KMGT]?i?B)/s";
+        OLD = r"^\s+(?<op>read|write|trim)\s*: io=[\d.]+\w+, bw=(?<rate>[\d.]+)(?<unit>[KMGT]?i?B)/s, iops=(?<iops>[\d.]+)(?<thousands>[kM]?)";
+        LATENCY = r"^\s+lat \((?<unit>nsec|usec|msec)\):.*avg=\s*(?<mean>[\d.]+)";
+    }
     let heads: Vec<Captures<'_>> = text.lines().filter_map(|line| HEAD.captures(line)).collect();
-    let head = |job: &str| heads.iter().find(|head| &head["job"] == job);
     let (mut job, mut figures) = (String::new(), Vec::<Figure>::new());
     for line in text.lines() {
         if let Some(captures) = JOB.captures(line) {
@@ -263,27 +251,17 @@ fn fio(text: &str) -> Figures {
             last.latency_ns = number(&captures["mean"]).map(|mean| mean * factor);
         }
         let Some(captures) = NEW.captures(line).or_else(|| OLD.captures(line)) else { continue };
-        let op = match &captures["op"] {
-            "read" => Op::Read,
-            "write" => Op::Write,
-            _ => Op::Trim,
+        let op = op(&captures["op"]);
+        let scaled = |name: &str, unit_name: &str, base: f64| {
+            Some(number(&captures[name])? * unit(&captures[unit_name], base)?)
         };
-        let (Some(rate), Some(iops)) = (number(&captures["rate"]), number(&captures["iops"])) else {
-            continue;
-        };
-        let Some(rate) = unit(&captures["unit"], 1024.0).map(|unit| rate * unit) else { continue };
-        let thousands = match &captures["thousands"] {
-            "k" => 1e3,
-            "M" => 1e6,
-            _ => 1.0,
-        };
-        let known = head(&job);
+        let rate = scaled("rate", "unit", 1024.0);
+        let (Some(rate), Some(per_s)) = (rate, scaled("iops", "thousands", 1000.0)) else { continue };
+        let known = heads.iter().find(|head| head["job"] == job);
         let block = known.and_then(|head| {
-            let bytes = number(&head["bs"])?
-                * if head["unit"].is_empty() { 1.0 } else { unit(&head["unit"], 1024.0)? };
+            let bytes = number(&head["bs"])? * unit(&head["unit"], 1024.0)?;
             (bytes >= 1.0 && bytes <= f64::from(1 << 30)).then_some(bytes as u32)
         });
-        let per_s = iops * thousands;
         let depth = known.and_then(|head| head["depth"].parse().ok());
         figures.push(Figure {
             name: format!("{job} {}", op.name()),
@@ -303,22 +281,18 @@ fn fio(text: &str) -> Figures {
 /// 121647398912 | 464048 | 193.35 | 773.40 | 82.740 | 41.172`. These are bytes, I/Os, MiB/s, IOPS, and with `-L` the
 /// mean latency in milliseconds (ResultParser.cpp).
 fn diskspd(text: &str) -> Figures {
-    static BLOCK: LazyLock<Regex> = LazyLock::new(|| pattern(r"block size: (?<size>\d+)(?<unit>[KMG]iB)?"));
-    static DEPTH: LazyLock<Regex> =
-        LazyLock::new(|| pattern(r"number of outstanding I/O operations[^:\n]*: (?<count>\d+)"));
-    static THREADS: LazyLock<Regex> = LazyLock::new(|| pattern(r"thread count:\s*(?<count>\d+)"));
-    static MIX: LazyLock<Regex> =
-        LazyLock::new(|| pattern(r"mix test \(read/write ratio: (?<ratio>\d+/\d+)\)"));
-    static TABLE: LazyLock<Regex> = LazyLock::new(|| {
-        pattern(
-            r"(?s)(?<op>Read|Write) IO\s+thread (?<headings>[^\n]*)\n.*?total:\s*(?<bytes>\d+) \|\s*\d+ \|\s*(?<rate>[\d.]+) \|\s*(?<iops>[\d.]+)(?: \|\s*(?<next>[\d.]+))?",
-        )
-    });
+    patterns! {
+        BLOCK = r"block size: (?<size>\d+)(?<unit>[KMG]iB)?";
+        DEPTH = r"number of outstanding I/O operations[^:\n]*: (?<count>\d+)";
+        THREADS = r"thread count:\s*(?<count>\d+)";
+        MIX = r"mix test \(read/write ratio: (?<ratio>\d+/\d+)\)";
+        TABLE = r"(?s)(?<op>Read|Write) IO\s+thread (?<headings>[^\n]*)\n.*?total:\s*(?<bytes>\d+) \|\s*\d+ \|\s*(?<rate>[\d.]+) \|\s*(?<iops>[\d.]+)(?: \|\s*(?<next>[\d.]+))?";
+    }
     let of_run = |run: &str| -> Vec<Figure> {
         let count = |regex: &Regex| regex.captures(run)?["count"].parse::<u32>().ok();
         let (depth, threads) = (count(&DEPTH).unwrap_or(1).max(1), count(&THREADS).unwrap_or(1).max(1));
         let block = BLOCK.captures(run).and_then(|captures| {
-            let scale = captures.name("unit").map_or(Some(1.0), |matched| unit(matched.as_str(), 1024.0))?;
+            let scale = unit(captures.name("unit").map_or("", |unit| unit.as_str()), 1024.0)?;
             Some((number(&captures["size"])? * scale).clamp(512.0, 1e9) as u32)
         });
         let block = block.unwrap_or(64 * KIB);
@@ -326,7 +300,7 @@ fn diskspd(text: &str) -> Figures {
         let mix =
             MIX.captures(run).map_or_else(String::new, |captures| format!(", {} mix", &captures["ratio"]));
         let figure = |captures: Captures<'_>| {
-            let op = if &captures["op"] == "Read" { Op::Read } else { Op::Write };
+            let op = op(&captures["op"]);
             let latency = captures.name("next").filter(|_| captures["headings"].contains("AvgLat"));
             Some(Figure {
                 name: test_name(is_random, block, depth, threads, op) + &mix,
@@ -346,11 +320,9 @@ fn diskspd(text: &str) -> Figures {
 /// ` Timing buffered disk reads: 1530 MB in  3.00 seconds = 509.57 MB/sec`. A MB is 2²⁰ bytes (hdparm.c). Cached reads
 /// measure memory and are left out.
 fn hdparm(text: &str) -> Figures {
-    static LINE: LazyLock<Regex> = LazyLock::new(|| {
-        pattern(
-            r"Timing (?<what>[\w\s_]+reads)(?: \([^)]*\))?:\s*(?<bytes>[\d.]+) MB in\s+(?<time>[\d.]+) seconds",
-        )
-    });
+    patterns! {
+        LINE = r"Timing (?<what>[\w\s_]+reads)(?: \([^)]*\))?:\s*(?<bytes>[\d.]+) MB in\s+(?<time>[\d.]+) seconds";
+    }
     let figure = |captures: Captures<'_>| {
         let rate = number(&captures["bytes"])? / number(&captures["time"])? * f64::from(MIB);
         Some(Figure::sequential(&captures["what"], Op::Read, rate))
@@ -360,12 +332,12 @@ fn hdparm(text: &str) -> Figures {
 
 /// `Average writing speed: 11.32 MB/s`, in powers of 1024 (utils.c).
 fn f3(text: &str) -> Figures {
-    static LINE: LazyLock<Regex> = LazyLock::new(|| {
-        pattern(r"Average (?<what>reading|writing) speed: (?<rate>[\d.]+) (?<unit>[KMGT]?B(?:yte)?)/s")
-    });
+    patterns! {
+        LINE = r"Average (?<what>reading|writing) speed: (?<rate>[\d.]+) (?<unit>[KMGT]?B(?:yte)?)/s";
+    }
     let figure = |captures: Captures<'_>| {
         let rate = number(&captures["rate"])? * unit(&captures["unit"], 1024.0)?;
-        let op = if &captures["what"] == "reading" { Op::Read } else { Op::Write };
+        let op = op(&captures["what"]);
         Some(Figure::sequential(op.name(), op, rate))
     };
     LINE.captures_iter(text).filter_map(figure).collect()
@@ -373,18 +345,14 @@ fn f3(text: &str) -> Figures {
 
 /// `9 requests completed in 9.41 ms, 36 KiB read, 956 iops, 3.73 MiB/s`
 fn ioping(text: &str) -> Figures {
-    static LINE: LazyLock<Regex> = LazyLock::new(|| {
-        pattern(
-            r"(?<count>[\d.]+)(?<more>\s?[kMG]?) requests completed in [\d.]+ \w+, (?<bytes>[\d.]+) (?<unit>[KMGT]?i?B) (?<what>read|written), (?<iops>[\d.]+) (?<thousands>[kM]?)\s?iops",
-        )
-    });
+    patterns! {
+        LINE = r"(?<count>[\d.]+)(?<more>\s?[kMG]?) requests completed in [\d.]+ \w+, (?<bytes>[\d.]+) (?<unit>[KMGT]?i?B) (?<what>read|written), (?<iops>[\d.]+) (?<thousands>[kM]?)\s?iops";
+    }
     let figure = |captures: Captures<'_>| {
-        let scale = |text: &str| unit(if text.trim().is_empty() { "B" } else { text }, 1000.0);
-        let count = number(&captures["count"])? * scale(&captures["more"])?;
+        let count = number(&captures["count"])? * unit(&captures["more"], 1000.0)?;
         let bytes = number(&captures["bytes"])? * unit(&captures["unit"], 1024.0)?;
-        let per_s = number(&captures["iops"])? * scale(&captures["thousands"])?;
-        let op = if &captures["what"] == "read" { Op::Read } else { Op::Write };
-        Some(requests(op, per_s, bytes / count))
+        let per_s = number(&captures["iops"])? * unit(&captures["thousands"], 1000.0)?;
+        Some(requests(op(&captures["what"]), per_s, bytes / count))
     };
     LINE.captures_iter(text).filter_map(figure).collect()
 }
@@ -403,28 +371,18 @@ fn requests(op: Op, per_s: f64, bytes: f64) -> Figure {
 
 /// Version 1.0: `reads/s: 1234.56` with `read, MiB/s: 19.29`, and equal lines for writes.
 fn sysbench(text: &str) -> Figures {
-    let value = |label: &str| {
-        let line = text.lines().find_map(|line| line.trim().strip_prefix(label))?;
-        number(line)
-    };
-    let figure = |(op, per_s, rate): (Op, &str, &str)| {
-        let (per_s, rate) = (value(per_s)?, value(rate)? * f64::from(MIB));
-        fileio(op, per_s, rate)
-    };
-    [(Op::Read, "reads/s:", "read, MiB/s:"), (Op::Write, "writes/s:", "written, MiB/s:")]
-        .into_iter()
-        .filter_map(figure)
-        .collect()
+    let value = |label: &str| number(text.lines().find_map(|line| line.trim().strip_prefix(label))?);
+    let figure = |op, per_s, rate| fileio(op, value(per_s)?, value(rate)? * f64::from(MIB));
+    let reads = figure(Op::Read, "reads/s:", "read, MiB/s:");
+    reads.into_iter().chain(figure(Op::Write, "writes/s:", "written, MiB/s:")).collect()
 }
 
 /// Version 1.1: `read:  IOPS=2402.56 37.54 MiB/s (39.36 MB/s)`
 fn sysbench_1_1(text: &str) -> Figures {
-    static LINE: LazyLock<Regex> = LazyLock::new(|| {
-        pattern(r"(?m)^\s*(?<op>read|write):\s+IOPS=(?<iops>[\d.]+)\s+(?<rate>[\d.]+) MiB/s")
-    });
+    patterns! { LINE = r"(?m)^\s*(?<op>read|write):\s+IOPS=(?<iops>[\d.]+)\s+(?<rate>[\d.]+) MiB/s"; }
     let figure = |captures: Captures<'_>| {
-        let op = if &captures["op"] == "read" { Op::Read } else { Op::Write };
-        fileio(op, number(&captures["iops"])?, number(&captures["rate"])? * f64::from(MIB))
+        let (per_s, rate) = (number(&captures["iops"])?, number(&captures["rate"])? * f64::from(MIB));
+        fileio(op(&captures["op"]), per_s, rate)
     };
     LINE.captures_iter(text).filter_map(figure).collect()
 }
@@ -432,14 +390,11 @@ fn sysbench_1_1(text: &str) -> Figures {
 /// Versions 0.4 and 0.5: `6000 Read, 4000 Write,` or `6000 reads, 4000 writes,`, `Read 93.75Mb  Written 62.5Mb  Total
 /// transferred`, where a Mb is 2²⁰ bytes, and `total time: 60.0043s`.
 fn sysbench_0(text: &str) -> Figures {
-    static COUNTS: LazyLock<Regex> =
-        LazyLock::new(|| pattern(r"performed:\s+(?<read>\d+) [Rr]eads?, (?<write>\d+) [Ww]rites?,"));
-    static AMOUNTS: LazyLock<Regex> = LazyLock::new(|| {
-        pattern(
-            r"Read (?<read>[\d.]+)(?<read_unit>[KMGT]?b)\s+Written (?<write>[\d.]+)(?<write_unit>[KMGT]?b)\s+Total",
-        )
-    });
-    static TIME: LazyLock<Regex> = LazyLock::new(|| pattern(r"total time:\s+(?<time>[\d.]+)s"));
+    patterns! {
+        COUNTS = r"performed:\s+(?<read>\d+) [Rr]eads?, (?<write>\d+) [Ww]rites?,";
+        AMOUNTS = r"Read (?<read>[\d.]+)(?<read_unit>[KMGT]?b)\s+Written (?<write>[\d.]+)(?<write_unit>[KMGT]?b)\s+Total";
+        TIME = r"total time:\s+(?<time>[\d.]+)s";
+    }
     let figure = |op: Op| {
         let (counts, amounts, time) = (COUNTS.captures(text)?, AMOUNTS.captures(text)?, TIME.captures(text)?);
         let time = number(&time["time"])?;
@@ -459,11 +414,9 @@ fn fileio(op: Op, per_s: f64, rate: f64) -> Option<Figure> {
 /// `ioping -B` and `-p`: requests, nanoseconds, IOPS, bytes per second, then shortest, mean, longest and deviation of
 /// requests in nanoseconds. Version 1 adds all requests and all nanoseconds. Periods are joined.
 fn ioping_raw(text: &str) -> Figures {
-    static LINE: LazyLock<Regex> = LazyLock::new(|| {
-        pattern(
-            r"(?m)^(?<count>\d+) (?<time>\d+) (?<iops>\d+) (?<rate>\d+) (?<min>\d+) (?<mean>\d+) (?<max>\d+) \d+(?: \d+ \d+)?\s*$",
-        )
-    });
+    patterns! {
+        LINE = r"(?m)^(?<count>\d+) (?<time>\d+) (?<iops>\d+) (?<rate>\d+) (?<min>\d+) (?<mean>\d+) (?<max>\d+) \d+(?: \d+ \d+)?\s*$";
+    }
     /// IOPS are printed as whole numbers.
     const ROUNDING: f64 = 1.0;
     let (mut count, mut time_s, mut bytes) = (0.0, 0.0, 0.0);
@@ -483,11 +436,9 @@ fn ioping_raw(text: &str) -> Figures {
 /// `1073741824 bytes (1.1 GB, 1.0 GiB) copied, 2.07 s, 518 MB/s`, in any language, with a decimal comma or point. In a
 /// line of dd the rate follows from bytes and time; others of this form are ignored.
 fn dd(text: &str) -> Figures {
-    static LINE: LazyLock<Regex> = LazyLock::new(|| {
-        pattern(
-            r"(?<bytes>\d+)\s*\p{L}+\s*(?:\([^)\n]*\)|（[^）\n]*）)?[^\d\n]*?(?<time>\d+(?:[.,]\d+)?(?:e[+-]?\d+)?)\s*(?:s|秒|с)\p{L}*[^\d\n]*(?<rate>\d+(?:[.,]\d+)?)\s*(?<unit>[kKMGTP]?i?B|bytes)/",
-        )
-    });
+    patterns! {
+        LINE = r"(?<bytes>\d+)\s*\p{L}+\s*(?:\([^)\n]*\)|（[^）\n]*）)?[^\d\n]*?(?<time>\d+(?:[.,]\d+)?(?:e[+-]?\d+)?)\s*(?:s|秒|с)\p{L}*[^\d\n]*(?<rate>\d+(?:[.,]\d+)?)\s*(?<unit>[kKMGTP]?i?B|bytes)/";
+    }
     let decimal = |text: &str| number(&text.replace(',', "."));
     let figure = |captures: Captures<'_>| {
         let rate = number(&captures["bytes"])? / decimal(&captures["time"])?;

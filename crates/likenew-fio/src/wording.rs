@@ -69,48 +69,77 @@ pub(crate) const RATE_ROUNDED: &str = "fio takes whole IOPS: the rate is rounded
 
 /// Notes of an import, with the jobs concerned.
 pub(crate) struct Notes {
+    /// Number of documents in the file.
     documents: usize,
-    jobs_by_note: BTreeMap<Note, Vec<String>>,
+    /// The notes, most important first, with the jobs they concern.
+    pub(crate) jobs_by_note: BTreeMap<Note, Vec<String>>,
 }
 
-/// What a reader must know about a job's results.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// What a reader must know about a job's results, to be read after the names of the jobs.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
 pub(crate) enum Note {
-    /// The job ended with an error.
+    #[error("failed: {}; fio does not report which I/O", job_reason(*.0))]
     Failed(i32),
-    /// Percentiles were interpolated between those that fio lists.
+    #[error(
+        "percentiles between those that fio lists are interpolated; --output-format=json+ gives them exactly"
+    )]
     Interpolated,
-    /// Percentiles are of the completion latency, which starts when the I/O was submitted.
+    #[error(
+        "percentiles are of fio's completion latency, which leaves out submission; lat_percentiles=1 includes it"
+    )]
     CompletionOnly,
-    /// Only the completion latency was measured, not the total.
+    #[error("latency is fio's completion latency, which leaves out submission (disable_lat)")]
     NoTotal,
-    /// Latency was not measured.
+    #[error("fio was told not to measure latency")]
     NoLatency,
-    /// Only the mean latency is known.
+    #[error("fio recorded no percentiles; only the mean latency is known")]
     MeanOnly,
     /// fio gave reads and writes as one number.
+    #[error(
+        "fio gave reads and writes as one number; they are divided by the job's rwmixread and share one distribution"
+    )]
     Mixed,
     /// The job read back what it wrote.
+    #[error(
+        "what the job read, to verify what was written, is shown as a workload of its own, over its own time"
+    )]
     VerifyCounts,
     /// The job read back what it wrote, beside its own reads.
+    #[error(
+        "fio does not tell the mix's own reads from those that verify: counts, latencies and rates are of both; \
+         do_verify=0 measures the mix alone"
+    )]
     VerifiedAmong,
     /// The job read back what it wrote, between its writes.
+    #[error(
+        "fio verified between the writes (verify_backlog) and counts their time as one: the rates are of both together"
+    )]
     VerifiedBetween,
     /// The job only read back what another run wrote.
+    #[error(
+        "verify_only wrote nothing: the writes that fio counts are left out, and only the verification is shown"
+    )]
     DryWrites,
     /// The job only read back what another run of a mix wrote.
+    #[error(
+        "fio counts the whole mix as done, although verify_only read only what it verified: nothing of it is shown"
+    )]
     DryMix,
     /// The job read back what it wrote, and fio gave both as one number.
+    #[error(
+        "fio gave what was written and what was read back to verify it as one number, over the time of the longer: \
+         no rate is known; leave out unified_rw_reporting"
+    )]
     MixedVerify,
-    /// The job took less than a step of fio's clock.
+    #[error("took less than the millisecond that fio tells apart: no rate is known")]
     Instant,
-    /// Latency starts when an I/O left, not when it was due.
+    #[error("fio counts a late I/O from when it was submitted; likenew counts from when it was due")]
     Paced,
-    /// The job uses write barriers.
+    #[error("write_barrier changes nothing: no engine of fio does anything with it; use fdatasync=N")]
     Barrier,
-    /// Every copy walked the whole region.
+    #[error("each copy covered the whole zone of one file; likenew divides it among copies")]
     Overlapping,
-    /// These settings have no counterpart in a workload.
+    #[error("these settings of fio are not part of the workload: {0}")]
     Unmapped(String),
 }
 
@@ -121,11 +150,13 @@ pub(crate) const DD: &str = "dd";
 pub(crate) const IOPING_RAW: &str = "ioping -B";
 
 likenew_core::sentences! {
+    /// Why JSON is invalid that ends too early.
+    pub(crate) fn cut_off(reason: &str) = "{reason}: the file is cut off";
     /// Name of an iozone test. It ends with the operation, so that a table need not add it.
     pub(crate) fn iozone_test(file_bytes: u64, record_bytes: u32, test: &str) =
         "{} file, {} records, {test}", Size(file_bytes), Size(record_bytes.into());
     /// A note and the jobs that it concerns.
-    pub(crate) fn caveat(note: &Note, jobs: &[String]) = "{}: {}", names(jobs), of_jobs(note);
+    pub(crate) fn caveat(note: &Note, jobs: &[String]) = "{}: {note}", names(jobs);
 }
 
 /// Caveats of figures that a program printed.
@@ -222,16 +253,6 @@ impl Notes {
             jobs.push(job.to_owned());
         }
     }
-
-    /// Number of documents in the file.
-    pub(crate) fn documents(&self) -> usize {
-        self.documents
-    }
-
-    /// The notes, most important first, with the jobs they concern.
-    pub(crate) fn jobs_by_note(&self) -> &BTreeMap<Note, Vec<String>> {
-        &self.jobs_by_note
-    }
 }
 
 /// All caveats, most important first. `unbuffered`: all jobs asked for direct I/O.
@@ -240,16 +261,16 @@ pub(crate) fn caveats(notes: &Notes, unbuffered: bool) -> Vec<String> {
         "measured by fio, not by likenew: its steadiness over time and its slowest I/O are unknown"
             .to_owned(),
     ];
-    if notes.documents() > 1 {
+    if notes.documents > 1 {
         caveats.push(format!(
             "the file holds {} documents, as fio --status-interval writes them: this is the last",
-            notes.documents()
+            notes.documents
         ));
     }
     if !unbuffered {
         caveats.push("not every job asked for direct=1: the system's cache may have answered".to_owned());
     }
-    caveats.extend(notes.jobs_by_note().iter().map(|(note, jobs)| caveat(note, jobs)));
+    caveats.extend(notes.jobs_by_note.iter().map(|(note, jobs)| caveat(note, jobs)));
     caveats
 }
 
@@ -261,55 +282,6 @@ fn names(jobs: &[String]) -> String {
         0..=NAMED_MAX => quoted(jobs),
         count => format!("{} and {} more", quoted(&jobs[..1]), count - 1),
     }
-}
-
-/// What a note says, after the names of its jobs.
-fn of_jobs(note: &Note) -> String {
-    match note {
-        Note::Failed(errno) => {
-            return format!("failed: {}; fio does not report which I/O", job_reason(*errno));
-        }
-        Note::Unmapped(settings) => {
-            return format!("these settings of fio are not part of the workload: {settings}");
-        }
-        Note::Interpolated => {
-            "percentiles between those that fio lists are interpolated; --output-format=json+ gives them exactly"
-        }
-        Note::CompletionOnly => {
-            "percentiles are of fio's completion latency, which leaves out submission; lat_percentiles=1 includes it"
-        }
-        Note::NoTotal => "latency is fio's completion latency, which leaves out submission (disable_lat)",
-        Note::NoLatency => "fio was told not to measure latency",
-        Note::MeanOnly => "fio recorded no percentiles; only the mean latency is known",
-        Note::Mixed => {
-            "fio gave reads and writes as one number; they are divided by the job's rwmixread and share one distribution"
-        }
-        Note::VerifyCounts => {
-            "what the job read, to verify what was written, is shown as a workload of its own, over its own time"
-        }
-        Note::VerifiedAmong => {
-            "fio does not tell the mix's own reads from those that verify: counts, latencies and rates are of both; \
-             do_verify=0 measures the mix alone"
-        }
-        Note::VerifiedBetween => {
-            "fio verified between the writes (verify_backlog) and counts their time as one: the rates are of both together"
-        }
-        Note::DryWrites => {
-            "verify_only wrote nothing: the writes that fio counts are left out, and only the verification is shown"
-        }
-        Note::DryMix => {
-            "fio counts the whole mix as done, although verify_only read only what it verified: nothing of it is shown"
-        }
-        Note::MixedVerify => {
-            "fio gave what was written and what was read back to verify it as one number, over the time of the longer: \
-             no rate is known; leave out unified_rw_reporting"
-        }
-        Note::Instant => "took less than the millisecond that fio tells apart: no rate is known",
-        Note::Paced => "fio counts a late I/O from when it was submitted; likenew counts from when it was due",
-        Note::Barrier => "write_barrier changes nothing: no engine of fio does anything with it; use fdatasync=N",
-        Note::Overlapping => "each copy covered the whole zone of one file; likenew divides it among copies",
-    }
-    .to_owned()
 }
 
 /// An option as a job file has it.

@@ -3,7 +3,6 @@
 
 use std::collections::VecDeque;
 
-use likenew_core::counters::FlashCounters;
 use likenew_core::drive::Lane;
 use likenew_core::io::{Completion, DataClass, Durability, Io, Op, Outcome, Slot};
 use likenew_core::target_error::TargetError;
@@ -30,7 +29,7 @@ pub(crate) struct CompletedRequest {
 
 /// The lane of the drive and all requests in progress.
 pub(crate) struct Engine<'a> {
-    lane: Lane<'a>,
+    pub(crate) lane: Lane<'a>,
     pub(crate) keeper: DataOwner,
     content: Content,
     /// Whether TRIM may write zeros: only if the store answers reads.
@@ -69,11 +68,6 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// The drive's clock.
-    pub(crate) fn now(&self) -> Nanos {
-        self.lane.now()
-    }
-
     /// The next event on the drive's clock, if any I/O is in flight.
     pub(crate) fn next_at(&self) -> Option<Nanos> {
         if self.in_flight() == 0 { None } else { self.lane.next_at() }
@@ -82,11 +76,6 @@ impl<'a> Engine<'a> {
     /// I/Os in flight.
     pub(crate) fn in_flight(&self) -> u32 {
         DEPTH - self.free_slots.len() as u32
-    }
-
-    /// Flash counters of a simulated drive.
-    pub(crate) fn flash_counters(&self) -> Option<FlashCounters> {
-        self.lane.flash_counters()
     }
 
     /// Bytes held in the store, if there is one.

@@ -1,9 +1,9 @@
 //! Listens for clients on a Unix socket or on TCP, without ever blocking.
 
-use std::fs;
-use std::io::{self, ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::fs::{self, File};
+use std::io::{self, ErrorKind};
+use std::net::{SocketAddr, TcpListener};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
@@ -83,22 +83,23 @@ impl Listener {
     /// The system has no resources left for the client.
     pub fn accept(&self) -> io::Result<Option<(Stream, String)>> {
         let accepted = match self {
-            Self::Unix(listener, _) => listener.accept().map(|(stream, _)| {
+            Self::Unix(listener, _) => listener.accept().and_then(|(stream, _)| {
+                stream.set_nonblocking(true)?;
                 let description =
                     |credentials: rustix::net::UCred| format!("process {}", credentials.pid.as_raw_nonzero());
                 let peer = rustix::net::sockopt::socket_peercred(&stream)
                     .map_or_else(|_| "a process".into(), description);
-                (Stream::Unix(stream), peer)
+                Ok((OwnedFd::from(stream), peer))
             }),
-            Self::Tcp(listener, _) => {
-                listener.accept().map(|(stream, from)| (Stream::Tcp(stream), from.to_string()))
-            }
+            Self::Tcp(listener, _) => listener.accept().and_then(|(stream, from)| {
+                stream.set_nonblocking(true)?;
+                // Otherwise small answers would wait until more bytes are to be sent.
+                stream.set_nodelay(true)?;
+                Ok((stream.into(), from.to_string()))
+            }),
         };
         match accepted {
-            Ok((stream, peer)) => {
-                stream.make_ready()?;
-                Ok(Some((stream, peer)))
-            }
+            Ok((stream, peer)) => Ok(Some((stream.into(), peer))),
             // A client that disconnected before it was accepted is ignored.
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::ConnectionAborted) => {
                 Ok(None)
@@ -138,55 +139,8 @@ impl Drop for Listener {
     }
 }
 
-/// A client's connection.
-#[derive(Debug)]
-pub enum Stream {
-    /// On a Unix socket.
-    Unix(UnixStream),
-    /// On TCP.
-    Tcp(TcpStream),
-}
-
-impl Stream {
-    fn make_ready(&self) -> io::Result<()> {
-        match self {
-            Self::Unix(stream) => stream.set_nonblocking(true),
-            // Otherwise small answers would wait until more bytes are to be sent.
-            Self::Tcp(stream) => stream.set_nonblocking(true).and_then(|()| stream.set_nodelay(true)),
-        }
-    }
-}
-
-impl AsFd for Stream {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        match self {
-            Self::Unix(stream) => stream.as_fd(),
-            Self::Tcp(stream) => stream.as_fd(),
-        }
-    }
-}
-
-impl Read for Stream {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Self::Unix(stream) => stream.read(buffer),
-            Self::Tcp(stream) => stream.read(buffer),
-        }
-    }
-}
-
-impl Write for Stream {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self {
-            Self::Unix(stream) => stream.write(bytes),
-            Self::Tcp(stream) => stream.write(bytes),
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
+/// A client's connection. Reads and writes of a socket are those of any file.
+pub type Stream = File;
 
 /// Percent-encodes bytes for a URI.
 fn escape(bytes: &[u8]) -> String {

@@ -40,11 +40,6 @@ impl Reply {
         at.into_iter().for_each(|at| out.put_u64(at));
     }
 
-    /// The head of a simple reply; the bytes read follow.
-    pub(crate) fn simple_data(self, out: &mut Outbox) {
-        self.simple(out, 0);
-    }
-
     /// The head of a chunk with `length` bytes from `offset`; the bytes follow.
     pub(crate) fn data_chunk(self, out: &mut Outbox, is_last: bool, offset: u64, length: u32) {
         self.chunk(out, last(is_last), chunk::OFFSET_DATA, length + 8);
@@ -68,6 +63,7 @@ impl Reply {
         }
     }
 
+    /// The head of a simple reply; the bytes read follow.
     fn simple(self, out: &mut Outbox, errno: u32) {
         out.put_u32(SIMPLE_REPLY_MAGIC);
         out.put_u32(errno);
@@ -147,16 +143,13 @@ fn bring(
     store: &mut dyn Store,
 ) -> io::Result<()> {
     let end = request.offset + u64::from(request.length);
-    if !reply.structured || request.length == 0 {
+    let has_chunks = reply.structured && request.length > 0;
+    let first = if has_chunks { Some(store.stretch(request.offset..end)?) } else { None };
+    let Some(mut stretch) = first.filter(|first| !single_reply || first.end == end) else {
         head(out, reply, request);
         return store.read(request.offset, out.room(request.length as usize));
-    }
-    let first = store.stretch(request.offset..end)?;
-    if single_reply && first.end < end {
-        head(out, reply, request);
-        return store.read(request.offset, out.room(request.length as usize));
-    }
-    let (mut at, mut stretch) = (request.offset, first);
+    };
+    let mut at = request.offset;
     loop {
         let (is_last, length) = (stretch.end == end, (stretch.end - at) as u32);
         if stretch.is_held {
@@ -176,7 +169,7 @@ fn bring(
 /// The head of a reply that has all bytes in one chunk.
 fn head(out: &mut Outbox, reply: Reply, request: &ValidRequest) {
     match (reply.structured, request.length) {
-        (false, _) => reply.simple_data(out),
+        (false, _) => reply.simple(out, 0),
         (true, 0) => reply.ok(out),
         (true, length) => reply.data_chunk(out, true, request.offset, length),
     }

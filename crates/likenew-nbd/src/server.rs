@@ -162,7 +162,7 @@ impl<'a, S: Read + Write, C: Clock> Server<'a, S, C> {
     fn catch_up(&mut self, now: Nanos) -> Result<(), TargetError> {
         let (due, slice) = (self.clock_scale.drive_at(now), self.clock_scale.span(SLICE));
         loop {
-            let until = due.min(self.engine.now() + slice);
+            let until = due.min(self.engine.lane.now() + slice);
             self.engine.advance(until, &mut self.completions)?;
             self.is_behind = until < due;
             if !self.is_behind || self.clock.now().since(now) >= PATIENCE {
@@ -204,12 +204,12 @@ impl<'a, S: Read + Write, C: Clock> Server<'a, S, C> {
 
     /// The drive's time.
     pub fn drive_now(&self) -> Nanos {
-        self.engine.now()
+        self.engine.lane.now()
     }
 
     /// Current flash counters of a simulated drive.
     pub fn flash_counters(&self) -> Option<FlashCounters> {
-        self.engine.flash_counters()
+        self.engine.lane.flash_counters()
     }
 
     /// Takes the notes for the operator that were added since the last call.

@@ -187,7 +187,7 @@ impl Pages {
 }
 
 /// The pages of a range: page number, range within the page, and offset within the range.
-fn parts(offset: u64, length: u64) -> impl Iterator<Item = (u64, Range<usize>, u64)> {
+fn parts(offset: u64, length: u64) -> impl DoubleEndedIterator<Item = (u64, Range<usize>, u64)> {
     let (page, end) = (PAGE as u64, offset + length);
     let first = offset / page;
     (first..end.div_ceil(page)).map(move |number| {
@@ -221,20 +221,13 @@ impl Store for Pages {
         const ZEROS: [u8; PAGE] = [0; PAGE];
         let page = PAGE as u64;
         let whole = range.start.div_ceil(page)..range.end / page;
-        let stored: Vec<u64> = if whole.is_empty() {
-            Vec::new()
-        } else {
-            self.pages.range(whole.clone()).map(|(number, _)| *number).collect()
-        };
-        stored.iter().for_each(|number| drop(self.pages.remove(number)));
+        if !whole.is_empty() {
+            self.pages.extract_if(whole, |_, _| true).for_each(drop);
+        }
         // Only the first and last page can be covered in part.
-        let ends = [range.start / page, range.end / page];
-        let count = if ends[0] == ends[1] { 1 } else { 2 };
-        for number in ends.into_iter().take(count).filter(|number| !whole.contains(number)) {
-            let (start, end) = (range.start.max(number * page), range.end.min((number + 1) * page));
-            if start < end {
-                self.put(number, (start % page) as usize, &ZEROS[..(end - start) as usize])?;
-            }
+        let mut parts = parts(range.start, range.end - range.start);
+        for (number, within, _) in parts.next().into_iter().chain(parts.next_back()) {
+            self.put(number, within.start, &ZEROS[..within.len()])?;
         }
         Ok(())
     }

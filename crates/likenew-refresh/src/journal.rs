@@ -44,7 +44,7 @@ pub(crate) enum Slot {
 
 impl<F: DurableFile> Journal<F> {
     /// Begins a journal in an empty file. It writes all slots, so that no later write can lack space.
-    pub(crate) fn begin(mut file: F, plan: Plan, first: u64) -> Result<Self, RefreshError> {
+    pub(crate) fn begin(mut file: F, plan: Plan) -> Result<Self, RefreshError> {
         let (ranges, witnesses) = plan.validate().map_err(RefreshError::Unsuitable)?;
         if file.bytes().map_err(RefreshError::journal("read"))? != 0 {
             return Err(RefreshError::NotEmpty);
@@ -59,7 +59,7 @@ impl<F: DurableFile> Journal<F> {
             let at = journal.slot_at(slot);
             journal.file.write_at(at, buffer.all(length)).map_err(RefreshError::journal(begin))?;
         }
-        journal.write(&Record::new(journal.id, 0, Kind::Committed, first..first, &[]), &mut buffer)?;
+        journal.write(&Record::new(journal.id, 0, Kind::Committed, 0..0, &[]), &mut buffer)?;
         // The head makes the file a journal, so it comes last. A file system may make a file durable from its
         // beginning on, and its length later.
         journal.file.sync().map_err(RefreshError::journal(begin))?;

@@ -30,26 +30,27 @@ impl Ranges {
     pub fn new(ranges: &[Range<u64>], bytes: u64, block: u32) -> Result<Self, RefreshError> {
         let block = u64::from(block);
         let mut kept: Vec<Range<u64>> = Vec::new();
+        let refuse = |reason| Err(RefreshError::Unsuitable(reason));
         for range in ranges {
             if range.is_empty() {
-                return Err(RefreshError::Unsuitable(wording::empty_range(range)));
+                return refuse(wording::empty_range(range));
             }
             if range.end > bytes {
-                return Err(RefreshError::Unsuitable(wording::range_beyond_end(range, bytes)));
+                return refuse(wording::range_beyond_end(range, bytes));
             }
             if !range.start.is_multiple_of(block) || !range.end.is_multiple_of(block) {
-                return Err(RefreshError::Unsuitable(wording::range_not_in_blocks(range, block)));
+                return refuse(wording::range_not_in_blocks(range, block));
             }
             match kept.last_mut() {
                 Some(last) if range.start < last.end => {
-                    return Err(RefreshError::Unsuitable(wording::overlapping_range(range, last.end)));
+                    return refuse(wording::overlapping_range(range, last.end));
                 }
                 Some(last) if range.start == last.end => last.end = range.end,
                 _ => kept.push(range.clone()),
             }
         }
         if kept.len() > RANGES_MAX {
-            return Err(RefreshError::Unsuitable(wording::too_many_ranges(kept.len(), RANGES_MAX)));
+            return refuse(wording::too_many_ranges(kept.len(), RANGES_MAX));
         }
         Ok(Self(kept))
     }

@@ -66,9 +66,7 @@ impl<S: BlockStore, F: DurableFile> Refresh<S, F> {
     /// The task cannot be done, a witness cannot be read, or the journal cannot be made.
     pub fn begin(mut store: S, file: F, task: &Task) -> Result<Self, RefreshError> {
         let plan = Plan::new(task, &mut store)?;
-        let first = 0;
-        let journal = Journal::begin(file, plan, first)?;
-        Ok(Self::at(store, journal, first, 0))
+        Ok(Self::at(store, Journal::begin(file, plan)?, 0, 0))
     }
 
     /// A refresh that continues at byte `at`, after a record with this turn.

@@ -5,29 +5,18 @@ use std::path::Path;
 
 // Tasks that cannot be done
 
-pub(crate) fn empty_range(range: &Range<u64>) -> String {
-    unsuitable_range(range, "there is nothing between them")
-}
-
-pub(crate) fn range_beyond_end(range: &Range<u64>, bytes: u64) -> String {
-    unsuitable_range(range, &format!("there are only {bytes} bytes"))
-}
-
-pub(crate) fn range_not_in_blocks(range: &Range<u64>, block: u64) -> String {
-    unsuitable_range(range, &format!("they are not whole blocks of {block} bytes"))
-}
-
-/// `end` is where the previous range ends.
-pub(crate) fn overlapping_range(range: &Range<u64>, end: u64) -> String {
-    unsuitable_range(range, &format!("they begin before byte {end}, where those in front of them end"))
-}
-
-fn unsuitable_range(range: &Range<u64>, reason: &str) -> String {
-    format!("bytes {}..{} cannot be refreshed: {reason}", range.start, range.end)
-}
-
-pub(crate) fn too_many_ranges(count: usize, most: usize) -> String {
-    format!("{count} ranges are more than the {most} that one refresh keeps; do them in several")
+likenew_core::sentences! {
+    pub(crate) fn empty_range(range: &Range<u64>) =
+        "bytes {range:?} cannot be refreshed: there is nothing between them";
+    pub(crate) fn range_beyond_end(range: &Range<u64>, bytes: u64) =
+        "bytes {range:?} cannot be refreshed: there are only {bytes} bytes";
+    pub(crate) fn range_not_in_blocks(range: &Range<u64>, block: u64) =
+        "bytes {range:?} cannot be refreshed: they are not whole blocks of {block} bytes";
+    /// `end` is where the previous range ends.
+    pub(crate) fn overlapping_range(range: &Range<u64>, end: u64) =
+        "bytes {range:?} cannot be refreshed: they begin before byte {end}, where those in front of them end";
+    pub(crate) fn too_many_ranges(count: usize, most: usize) =
+        "{count} ranges are more than the {most} that one refresh keeps; do them in several";
 }
 
 // Impossible plans, of a task or in a journal

@@ -21,19 +21,42 @@ pub enum TraceError {
         /// The system's error.
         error: std::io::Error,
     },
-    /// The file is empty.
-    #[error("{file} is empty")]
-    Empty {
+    /// The file as a whole is no trace that can be read.
+    #[error("{file} {problem}")]
+    Unusable {
         /// The file's name.
         file: String,
+        /// What is wrong with the file, and what to do.
+        problem: FileProblem,
     },
-    /// The beginning matches no known format.
-    #[error(
-        "{file} has an unknown trace format (it begins with \"{start}\"); name it with --format: {formats}"
-    )]
-    UnknownFormat {
+    /// A line breaks the file's format, cannot be read, or must not follow the lines before it.
+    #[error("{file}, {place}: {problem}")]
+    InvalidLine {
         /// The file's name.
         file: String,
+        /// Where the line, or the value in it, is.
+        place: Place,
+        /// What is wrong, and what to do.
+        problem: LineProblem,
+    },
+}
+
+impl TraceError {
+    /// The error of the system, which could not do this to the file.
+    pub(crate) fn file(action: &'static str, file: impl fmt::Display) -> impl FnOnce(std::io::Error) -> Self {
+        move |error| Self::File { action, file: file.to_string(), error }
+    }
+}
+
+/// What is wrong with a file as a whole, to be read after its name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FileProblem {
+    /// The file is empty.
+    #[error("is empty")]
+    Empty,
+    /// The beginning matches no known format.
+    #[error("has an unknown trace format (it begins with \"{start}\"); name it with --format: {formats}")]
+    UnknownFormat {
         /// The file's first characters.
         start: String,
         /// The names of all formats.
@@ -41,112 +64,55 @@ pub enum TraceError {
     },
     /// strace wrote the file.
     #[error(
-        "{file} is strace's output: system calls do not show what reaches a drive; record that with \"likenew record\""
+        "is strace's output: system calls do not show what reaches a drive; record that with \"likenew record\""
     )]
-    Strace {
-        /// The file's name.
-        file: String,
-    },
+    Strace,
     /// iostat wrote the file.
-    #[error("{file} is iostat's output, which only counts I/Os; record each of them with \"likenew record\"")]
-    Iostat {
-        /// The file's name.
-        file: String,
-    },
+    #[error("is iostat's output, which only counts I/Os; record each of them with \"likenew record\"")]
+    Iostat,
     /// The file is a trace in the project's own format, but of another version.
-    #[error("{file} is a trace of another version of likenew: this one reads \"{first_line}\"")]
+    #[error("is a trace of another version of likenew: this one reads \"{first_line}\"")]
     OtherVersion {
-        /// The file's name.
-        file: String,
         /// The first line of the version that can be read.
         first_line: &'static str,
     },
     /// blktrace wrote the file in an unsupported version.
     #[error(
-        "{file} is blktrace's binary output of version {version}, and this one reads version {known}: \"blkparse -i FILE\" \
+        "is blktrace's binary output of version {version}, and this one reads version {known}: \"blkparse -i FILE\" \
          makes text of it"
     )]
     BlktraceVersion {
-        /// The file's name.
-        file: String,
         /// The version of the file's records.
         version: u8,
         /// The version that can be read.
         known: u8,
     },
     /// trace-cmd wrote the file.
-    #[error("{file} is trace-cmd's binary output: \"trace-cmd report\" makes text of it")]
-    TraceCmdBinary {
-        /// The file's name.
-        file: String,
-    },
+    #[error("is trace-cmd's binary output: \"trace-cmd report\" makes text of it")]
+    TraceCmdBinary,
     /// perf wrote the file.
-    #[error("{file} is perf's binary output: \"perf script -i FILE\" makes text of it")]
-    PerfBinary {
-        /// The file's name.
-        file: String,
-    },
+    #[error("is perf's binary output: \"perf script -i FILE\" makes text of it")]
+    PerfBinary,
     /// Another tool called biosnoop wrote the file, without some of the columns that a trace needs.
     #[error(
-        "{file} is biosnoop's output without addresses or times: record with the biosnoop of bcc, and without -t"
+        "is biosnoop's output without addresses or times: record with the biosnoop of bcc, and without -t"
     )]
-    Biosnoop {
-        /// The file's name.
-        file: String,
-    },
+    Biosnoop,
     /// The file's compression is not supported.
-    #[error("{file} is packed with zip, xz or bzip2: unpack it; gzip and Zstandard can be read as they are")]
-    Packed {
-        /// The file's name.
-        file: String,
-    },
+    #[error("is packed with zip, xz or bzip2: unpack it; gzip and Zstandard can be read as they are")]
+    Packed,
     /// The file is an archive of several files.
-    #[error("{file} is a tar archive: unpack it first")]
-    TarArchive {
-        /// The file's name.
-        file: String,
-    },
+    #[error("is a tar archive: unpack it first")]
+    TarArchive,
     /// The file contains bytes that no text has.
-    #[error("{file} is not text, as every trace format but blktrace's is")]
-    NotText {
-        /// The file's name.
-        file: String,
-    },
-    /// A value breaks the file's format.
-    #[error("{file}, {place}: expected {expected}, found {actual}")]
-    Malformed {
-        /// The file's name.
-        file: String,
-        /// Where the value is.
-        place: Place,
-        /// What was expected there.
-        expected: String,
-        /// What was found there.
-        actual: String,
-    },
-    /// A whole line cannot be read, or must not follow the lines before it.
-    #[error("{file}, {place}: {problem}")]
-    InvalidLine {
-        /// The file's name.
-        file: String,
-        /// Where the line is.
-        place: Place,
-        /// What is wrong, and what to do.
-        problem: LineProblem,
-    },
-    /// A volume was asked for, but the file has no records.
-    #[error("{file} has no volume {volume}: it holds no record")]
-    NoRecords {
-        /// The file's name.
-        file: String,
-        /// The volume that was asked for.
-        volume: String,
-    },
+    #[error("is not text, as every trace format but blktrace's is")]
+    NotText,
+    /// This volume was asked for, but the file has no records.
+    #[error("has no volume {0}: it holds no record")]
+    NoRecords(String),
     /// The file has other volumes than the one asked for.
-    #[error("{file} has no volume {volume}; there are (with records): {volumes}")]
+    #[error("has no volume {volume}; there are (with records): {volumes}")]
     NoSuchVolume {
-        /// The file's name.
-        file: String,
         /// The volume that was asked for.
         volume: String,
         /// The file's volumes and their numbers of records.
@@ -154,11 +120,9 @@ pub enum TraceError {
     },
     /// The file has several volumes and none was chosen.
     #[error(
-        "{file} holds several volumes, in its first {lines} {unit}s (with records): {volumes}; choose one with --volume"
+        "holds several volumes, in its first {lines} {unit}s (with records): {volumes}; choose one with --volume"
     )]
     SeveralVolumes {
-        /// The file's name.
-        file: String,
         /// Lines that were searched for volumes.
         lines: u64,
         /// What `lines` counts: lines or records.
@@ -195,9 +159,17 @@ pub(crate) fn unit(is_text: bool) -> &'static str {
     if is_text { "line" } else { "record" }
 }
 
-/// What is wrong with a line as a whole.
+/// What is wrong with a line.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LineProblem {
+    /// A value breaks the file's format.
+    #[error("expected {expected}, found {actual}")]
+    Malformed {
+        /// What was expected there.
+        expected: String,
+        /// What was found there.
+        actual: String,
+    },
     /// The record is too far out of the order of time.
     #[error(
         "its time lies before that of records that stand {lines} or more lines earlier: sort the file by time"
@@ -266,17 +238,15 @@ const EXCERPT_BYTES: usize = 40;
 
 /// Adds file and position to an error in a line.
 pub(crate) fn locate(file: &str, place: Place, line: &[u8], line_error: LineError) -> TraceError {
-    let file = file.to_owned();
-    match line_error {
-        LineError::At(column, expected) => TraceError::Malformed {
-            file,
-            place: Place { column: Some(column + 1), ..place },
-            expected: expected.into_owned(),
-            actual: excerpt(line, column),
-        },
-        LineError::Line(problem) => TraceError::InvalidLine { file, place, problem },
+    let (place, problem) = match line_error {
+        LineError::At(column, expected) => (
+            Place { column: Some(column + 1), ..place },
+            LineProblem::Malformed { expected: expected.into_owned(), actual: excerpt(line, column) },
+        ),
+        LineError::Line(problem) => (place, problem),
         LineError::AnotherVolume => unreachable!("the reader counts the volumes before anybody is told"),
-    }
+    };
+    TraceError::InvalidLine { file: file.to_owned(), place, problem }
 }
 
 /// The text from this byte to the end of its field.

@@ -12,15 +12,13 @@ mod tracefs;
 use std::fmt;
 use std::str::FromStr;
 
-use crate::error::{LineError, TraceError};
+use crate::error::{FileProblem, LineError};
 use crate::intake::{Intake, LATENESS, Separators, Volumes};
 use crate::lines::Framing;
 use crate::wording;
 
 pub use iolog::{IologVersion, IologWriter};
 pub use likenew::{TraceHead, TraceWriter};
-
-use likenew::FIRST_LINE;
 
 /// Bytes of a sector, the unit in Linux's block layer and in several formats.
 const SECTOR: u64 = 512;
@@ -66,39 +64,37 @@ impl Format {
         Self { name, magics: &[], header: "", separators, framing, lateness, parser }
     }
 
-    /// Detects the format from the first bytes; `file` is the name for errors.
+    /// Detects the format from the first bytes of a file.
     ///
     /// # Errors
     /// The kind of file, where it is known, and what to do about it.
-    pub(crate) fn detect(file: &str, ahead: &[u8]) -> Result<&'static Self, TraceError> {
+    pub(crate) fn detect(ahead: &[u8]) -> Result<&'static Self, FileProblem> {
         if ahead.is_empty() {
-            return Err(TraceError::Empty { file: file.to_owned() });
+            return Err(FileProblem::Empty);
         }
         let begins = |format: &&Self| format.magics.iter().any(|magic| ahead.starts_with(magic));
         if let Some(format) = FORMATS.iter().find(begins) {
             return Ok(format);
         }
-        refuse_known(file, ahead)?;
+        if let Some(problem) = known_problem(ahead) {
+            return Err(problem);
+        }
         let mut lines = ahead.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii_end);
         let line = lines.find(|line| !line.is_empty() && !is_comment(line)).unwrap_or_default();
         let lower = line.to_ascii_lowercase();
         if lower.starts_with(b"time") && lower.ends_with(b" lat(ms)") && !lower.starts_with(b"time(s) ") {
-            return Err(TraceError::Biosnoop { file: file.to_owned() });
+            return Err(FileProblem::Biosnoop);
         }
         let has_header =
             |format: &&Self| !format.header.is_empty() && lower.starts_with(format.header.as_bytes());
         let by_header = FORMATS.iter().find(has_header);
-        by_header.or_else(|| FORMATS.iter().find(|format| format.reads(line))).ok_or_else(|| {
-            let file = file.to_owned();
-            match line {
-                _ if is_iostat(ahead) => TraceError::Iostat { file },
-                _ if is_system_call(line) => TraceError::Strace { file },
-                _ => TraceError::UnknownFormat {
-                    file,
-                    start: line[..line.len().min(60)].escape_ascii().to_string(),
-                    formats: format_names(),
-                },
-            }
+        by_header.or_else(|| FORMATS.iter().find(|format| format.reads(line))).ok_or_else(|| match line {
+            _ if is_iostat(ahead) => FileProblem::Iostat,
+            _ if is_system_call(line) => FileProblem::Strace,
+            _ => FileProblem::UnknownFormat {
+                start: line[..line.len().min(60)].escape_ascii().to_string(),
+                formats: format_names(),
+            },
         })
     }
 
@@ -172,24 +168,23 @@ pub fn format_names() -> String {
     FORMATS.each_ref().map(|format| format.name).join(", ")
 }
 
-/// The error for a file whose first bytes show what it is, if that is no trace.
-fn refuse_known(file: &str, ahead: &[u8]) -> Result<(), TraceError> {
-    let file = file.to_owned();
-    Err(match ahead {
+/// What the first bytes of a file show it to be, if that is no trace.
+fn known_problem(ahead: &[u8]) -> Option<FileProblem> {
+    Some(match ahead {
         _ if ahead.starts_with(b"# likenew trace") => {
-            TraceError::OtherVersion { file, first_line: FIRST_LINE }
+            FileProblem::OtherVersion { first_line: likenew::FIRST_LINE }
         }
         [version, b't', b'a', b'e', ..] | [b'e', b'a', b't', version, ..] => {
-            TraceError::BlktraceVersion { file, version: *version, known: blktrace::VERSION }
+            FileProblem::BlktraceVersion { version: *version, known: blktrace::VERSION }
         }
-        [0x17, 0x08, 0x44, ..] => TraceError::TraceCmdBinary { file },
-        _ if ahead.starts_with(b"PERFILE2") => TraceError::PerfBinary { file },
+        [0x17, 0x08, 0x44, ..] => FileProblem::TraceCmdBinary,
+        _ if ahead.starts_with(b"PERFILE2") => FileProblem::PerfBinary,
         [b'P', b'K', 3, 4, ..] | [0xfd, b'7', b'z', b'X', b'Z', ..] | [b'B', b'Z', b'h', ..] => {
-            TraceError::Packed { file }
+            FileProblem::Packed
         }
-        _ if ahead.get(257..262) == Some(b"ustar") => TraceError::TarArchive { file },
-        _ if ahead[..ahead.len().min(4096)].contains(&0) => TraceError::NotText { file },
-        _ => return Ok(()),
+        _ if ahead.get(257..262) == Some(b"ustar") => FileProblem::TarArchive,
+        _ if ahead[..ahead.len().min(4096)].contains(&0) => FileProblem::NotText,
+        _ => return None,
     })
 }
 

@@ -8,6 +8,7 @@ use likenew_core::units::Nanos;
 use rustc_hash::FxHashMap;
 
 use super::error::{LineError, LineProblem};
+use super::lines::Value;
 use super::notes::{Counted, Notes};
 use super::pairing::Pairing;
 use super::wording::expected;
@@ -22,13 +23,15 @@ pub(crate) const LENGTH_MAX: u64 = 1 << 30;
 /// that a damaged time is noticed.
 pub(crate) const SPAN_MAX: Nanos = Nanos::from_secs(366 * 86_400);
 
-/// Columns of a record's values in its line, for error messages.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Columns {
-    pub(crate) at: usize,
-    pub(crate) offset: usize,
-    pub(crate) length: usize,
-    pub(crate) latency: usize,
+/// What a line says about an I/O. The columns of its values are for error messages.
+#[derive(Clone, Copy)]
+pub(crate) struct Row {
+    /// The start, in the file's own time.
+    pub(crate) at: Value,
+    pub(crate) op: Op,
+    pub(crate) offset: Value,
+    pub(crate) length: Value,
+    pub(crate) latency: Option<Value>,
 }
 
 /// Longest time from a trace's first record to its last: ten years. Chosen: recordings last days, and a plan can
@@ -43,11 +46,11 @@ pub(crate) struct Intake {
     /// Bytes that the recorded drive can address, if known.
     pub(crate) capacity: Option<u64>,
     pairing: Pairing,
-    window: Window,
-    /// The time of the first record.
-    first: Option<Nanos>,
+    pub(crate) window: Window,
+    /// The time of the first record, in nanoseconds.
+    first: Option<u64>,
     /// The time of the previous record.
-    before: Option<Nanos>,
+    before: Option<u64>,
 }
 
 impl Intake {
@@ -65,22 +68,22 @@ impl Intake {
         }
     }
 
-    /// Takes a complete record, `at` in the file's own time. A flush has no range.
+    /// Takes a complete record. A flush has no range.
     #[inline]
-    pub(crate) fn put(&mut self, io: TraceIo, columns: Columns) -> Result<(), LineError> {
-        let io = self.validate(io, columns)?;
+    pub(crate) fn put(&mut self, row: Row, application: u16) -> Result<(), LineError> {
+        let io = self.validate(row, application)?;
         self.keep(io)
     }
 
-    /// Takes a record if its volume is selected.
+    /// Takes a record of an unknown application, if its volume is selected.
     #[inline]
-    pub(crate) fn put_of(&mut self, volume: &[u8], io: TraceIo, columns: Columns) -> Result<(), LineError> {
-        if self.volumes.selects(volume)? { self.put(io, columns) } else { Ok(()) }
+    pub(crate) fn put_of(&mut self, volume: &[u8], row: Row) -> Result<(), LineError> {
+        if self.volumes.selects(volume)? { self.put(row, 0) } else { Ok(()) }
     }
 
     /// Takes an I/O whose end is on a later line.
-    pub(crate) fn issue(&mut self, io: TraceIo, columns: Columns) -> Result<(), LineError> {
-        let io = self.validate(io, columns)?;
+    pub(crate) fn issue(&mut self, row: Row, application: u16) -> Result<(), LineError> {
+        let io = self.validate(row, application)?;
         self.pairing.issue(io);
         self.settle(false)
     }
@@ -123,60 +126,51 @@ impl Intake {
     }
 
     #[inline]
-    fn validate(&mut self, mut io: TraceIo, columns: Columns) -> Result<TraceIo, LineError> {
-        if io.op == Op::Flush {
-            (io.offset, io.length) = (0, 0);
+    fn validate(&mut self, row: Row, application: u16) -> Result<TraceIo, LineError> {
+        let (mut offset, mut length) = (row.offset.number, row.length.number);
+        if row.op == Op::Flush {
+            (offset, length) = (0, 0);
         } else {
-            self.check_range(&io, columns)?;
+            self.check_range(row)?;
         }
-        self.check_times(&io, columns)?;
-        Ok(io)
-    }
-
-    /// The next record by time, once no earlier one can follow.
-    #[inline]
-    pub(crate) fn pop(&mut self, is_end: bool) -> Option<TraceIo> {
-        self.window.pop(is_end)
+        self.check_times(row)?;
+        let latency = row.latency.map(|latency| Nanos(latency.number));
+        Ok(TraceIo { at: Nanos(row.at.number), op: row.op, offset, length, latency, application })
     }
 
     /// Drops all waiting records.
     pub(crate) fn clear(&mut self) {
         self.pairing = Pairing::default();
-        self.window.clear();
+        self.window.pending.clear();
     }
 
-    /// Whether no record waits.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.window.is_empty()
-    }
-
-    fn check_range(&self, io: &TraceIo, columns: Columns) -> Result<(), LineError> {
-        if io.length == 0 {
-            return Err(LineError::at(columns.length, expected::LENGTH_ABOVE_ZERO));
+    fn check_range(&self, Row { op, offset, length, .. }: Row) -> Result<(), LineError> {
+        if length.number == 0 {
+            return Err(LineError::at(length.column, expected::LENGTH_ABOVE_ZERO));
         }
-        if io.length > LENGTH_MAX && io.op != Op::Trim {
-            return Err(LineError::at(columns.length, expected::LENGTH_WITHIN_LIMIT));
+        if length.number > LENGTH_MAX && op != Op::Trim {
+            return Err(LineError::at(length.column, expected::LENGTH_WITHIN_LIMIT));
         }
         let capacity = self.capacity.unwrap_or(ADDRESS_MAX);
-        match io.offset.checked_add(io.length) {
+        match offset.number.checked_add(length.number) {
             Some(end) if end <= capacity => Ok(()),
-            _ if self.capacity.is_none() => Err(LineError::at(columns.offset, expected::RANGE)),
-            _ => Err(LineError::at(columns.offset, expected::range_on_drive(capacity))),
+            _ if self.capacity.is_none() => Err(LineError::at(offset.column, expected::RANGE)),
+            _ => Err(LineError::at(offset.column, expected::range_on_drive(capacity))),
         }
     }
 
-    fn check_times(&mut self, io: &TraceIo, columns: Columns) -> Result<(), LineError> {
-        let before = self.before.replace(io.at).unwrap_or(io.at);
-        if io.at.0.abs_diff(before.0) > SPAN_MAX.0 {
-            return Err(LineError::at(columns.at, expected::TIME_NEAR_PREVIOUS));
+    fn check_times(&mut self, Row { at, latency, .. }: Row) -> Result<(), LineError> {
+        let before = self.before.replace(at.number).unwrap_or(at.number);
+        if at.number.abs_diff(before) > SPAN_MAX.0 {
+            return Err(LineError::at(at.column, expected::TIME_NEAR_PREVIOUS));
         }
-        if io.at.0.abs_diff(self.first.get_or_insert(io.at).0) > TRACE_MAX.0 {
-            return Err(LineError::at(columns.at, expected::TIME_NEAR_FIRST));
+        if at.number.abs_diff(*self.first.get_or_insert(at.number)) > TRACE_MAX.0 {
+            return Err(LineError::at(at.column, expected::TIME_NEAR_FIRST));
         }
-        if io.latency.is_some_and(|latency| latency > SPAN_MAX) {
-            return Err(LineError::at(columns.latency, expected::LATENCY_BELOW_YEAR));
+        match latency.filter(|latency| latency.number > SPAN_MAX.0) {
+            Some(latency) => Err(LineError::at(latency.column, expected::LATENCY_BELOW_YEAR)),
+            None => Ok(()),
         }
-        Ok(())
     }
 }
 
@@ -219,6 +213,7 @@ impl Window {
     }
 
     /// The earliest record, once enough others wait behind it or the input has ended.
+    #[inline]
     pub(crate) fn pop(&mut self, is_end: bool) -> Option<TraceIo> {
         if self.pending.len() <= self.lateness && !is_end {
             return None;
@@ -228,10 +223,7 @@ impl Window {
         Some(io)
     }
 
-    pub(crate) fn clear(&mut self) {
-        self.pending.clear();
-    }
-
+    /// Whether no record waits.
     pub(crate) fn is_empty(&self) -> bool {
         self.pending.is_empty()
     }
@@ -248,7 +240,7 @@ const FURTHER: &str = "(further)";
 
 /// Names of applications by index; the first one is empty.
 pub(crate) struct Applications {
-    names: Vec<String>,
+    pub(crate) names: Vec<String>,
     indices: FxHashMap<Box<[u8]>, u16>,
     latest: u16,
 }
@@ -256,10 +248,6 @@ pub(crate) struct Applications {
 impl Applications {
     pub(crate) fn new() -> Self {
         Self { names: vec![String::new()], indices: FxHashMap::default(), latest: 0 }
-    }
-
-    pub(crate) fn names(&self) -> &[String] {
-        &self.names
     }
 
     /// The index of a name, which becomes known if it is new.
@@ -468,10 +456,10 @@ mod tests {
         );
         for n in 0..70_000 {
             let index = usize::from(applications.index(format!("program {n}").as_bytes()));
-            let name = &applications.names()[index];
+            let name = &applications.names[index];
             assert!(*name == format!("program {n}") || name == FURTHER, "{name}");
         }
-        assert_eq!(applications.names().len(), NAMES_MAX + 2);
+        assert_eq!(applications.names.len(), NAMES_MAX + 2);
         assert_eq!(applications.index(b"b"), 2);
         assert_eq!(applications.index(&[b'x'; 9000]), applications.index(&[b'x'; 8000]));
     }

@@ -16,7 +16,7 @@ mod survey;
 mod trace;
 mod wording;
 
-pub use error::{LineProblem, Place, TraceError};
+pub use error::{FileProblem, LineProblem, Place, TraceError};
 pub use formats::{FORMATS, Format, IologVersion, IologWriter, TraceHead, TraceWriter, format_names};
 pub use survey::{Amount, ApplicationShare, LatencyStats, Survey, Surveyor, survey};
 pub use trace::{OpenOptions, Trace, decompress, file, open_stream};

@@ -200,17 +200,6 @@ impl<'l> Cursor<'l> {
         self.line.get(self.at).copied()
     }
 
-    /// The meaning of the word that was just read.
-    pub(crate) fn meaning<T: Copy>(
-        &self,
-        word: &[u8],
-        choices: &[(&str, T)],
-        expected: &'static str,
-    ) -> Result<T, LineError> {
-        let choice = choices.iter().find(|(name, _)| name.as_bytes() == word);
-        choice.map(|(_, meaning)| *meaning).ok_or(LineError::at(self.at - word.len(), expected))
-    }
-
     /// Skips this byte, if it is the next.
     pub(crate) fn take(&mut self, byte: u8) -> bool {
         let is_next = self.peek() == Some(byte);
@@ -221,11 +210,6 @@ impl<'l> Cursor<'l> {
     /// Skips this byte, which must be next.
     pub(crate) fn pass(&mut self, byte: u8, expected: &'static str) -> Result<(), LineError> {
         if self.take(byte) { Ok(()) } else { Err(self.line_error(expected)) }
-    }
-
-    /// Skips a comma.
-    pub(crate) fn comma(&mut self) -> Result<(), LineError> {
-        self.pass(b',', expected::COMMA)
     }
 
     /// Skips one or more blanks.
@@ -335,6 +319,96 @@ impl<'l> Cursor<'l> {
     pub(crate) fn end(&mut self) -> Result<(), LineError> {
         self.skip_blanks();
         if self.rest().is_empty() { Ok(()) } else { Err(self.line_error(expected::END_OF_LINE)) }
+    }
+}
+
+/// A number, and the column where it begins.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Value {
+    pub(crate) number: u64,
+    pub(crate) column: usize,
+}
+
+/// What stands between two fields of a line.
+#[derive(Clone, Copy)]
+pub(crate) enum Separator {
+    Comma,
+    Blanks,
+}
+
+/// Reads the fields of a line from left to right, with the separators between them. The first one is never empty.
+pub(crate) struct Fields<'l> {
+    pub(crate) cursor: Cursor<'l>,
+    separator: Separator,
+}
+
+impl<'l> Fields<'l> {
+    pub(crate) fn new(line: &'l [u8], separator: Separator) -> Self {
+        Self { cursor: Cursor::new(line), separator }
+    }
+
+    /// Goes to the next field and returns its column.
+    #[inline]
+    pub(crate) fn next(&mut self) -> Result<usize, LineError> {
+        match self.separator {
+            _ if self.cursor.at == 0 => {}
+            Separator::Comma => self.cursor.pass(b',', expected::COMMA)?,
+            Separator::Blanks => self.cursor.blanks(expected::BLANK)?,
+        }
+        Ok(self.cursor.at)
+    }
+
+    /// Reads text; it may be empty.
+    pub(crate) fn text(&mut self) -> Result<&'l [u8], LineError> {
+        self.next()?;
+        Ok(match self.separator {
+            Separator::Comma => self.cursor.until(b','),
+            Separator::Blanks => self.cursor.word(),
+        })
+    }
+
+    /// Reads one of these words, and returns its meaning.
+    #[inline]
+    pub(crate) fn choice<T: Copy>(
+        &mut self,
+        choices: &[(&str, T)],
+        expected: &'static str,
+    ) -> Result<T, LineError> {
+        let word = self.text()?;
+        let choice = choices.iter().find(|(name, _)| name.as_bytes() == word);
+        choice.map(|(_, meaning)| *meaning).ok_or(LineError::at(self.cursor.at - word.len(), expected))
+    }
+
+    /// Reads a whole number.
+    #[inline]
+    pub(crate) fn number(&mut self, expected: &'static str) -> Result<Value, LineError> {
+        let column = self.next()?;
+        Ok(Value { number: self.cursor.number(expected)?, column })
+    }
+
+    /// Reads a whole number and multiplies it; both must fit into 64 bits.
+    pub(crate) fn scale(&mut self, factor: u64, expected: &'static str) -> Result<Value, LineError> {
+        let column = self.next()?;
+        Ok(Value { number: self.cursor.scale(factor, expected)?, column })
+    }
+
+    /// Reads seconds with up to nine decimals, as nanoseconds.
+    pub(crate) fn seconds(&mut self, expected: &'static str) -> Result<Value, LineError> {
+        let column = self.next()?;
+        Ok(Value { number: self.cursor.seconds(expected)?, column })
+    }
+
+    /// Reads the next field, unless nothing stands between its commas.
+    #[inline]
+    pub(crate) fn optional(
+        &mut self,
+        read: impl FnOnce(&mut Self) -> Result<Value, LineError>,
+    ) -> Result<Option<Value>, LineError> {
+        if self.cursor.rest().starts_with(b",,") {
+            self.cursor.skip(1);
+            return Ok(None);
+        }
+        read(self).map(Some)
     }
 }
 

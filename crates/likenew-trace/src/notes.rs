@@ -1,21 +1,21 @@
 //! Collects what a reader skipped or could not determine, so that nothing is skipped in silence.
 
 /// Something that concerns the whole trace.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Note {
-    /// The compressed data is cut off.
+    #[error("the compressed file is truncated; the complete part was read")]
     CompressedEnd,
-    /// The last line is cut off.
+    #[error("the last line is incomplete and was skipped")]
     LastLineCut,
-    /// The last record of a file is cut off.
+    #[error("the last record of a file is incomplete and was skipped")]
     LastRecordCut,
-    /// The recorder did not write the end mark.
+    #[error("the trace has no end mark; its recording was cut short, and what is there was read")]
     NoEndMark,
-    /// No record has a time.
+    #[error("the trace has no times, so all its I/Os start at once")]
     NoTimes,
-    /// The recorder prints discards as reads.
+    #[error("this version of biosnoop prints discards as reads")]
     DiscardsAsReads,
-    /// Times are in whole seconds.
+    #[error("times are whole seconds, so I/Os of one second start at once")]
     WholeSeconds,
 }
 
@@ -47,10 +47,12 @@ pub(crate) enum Counted {
 /// Notes about a trace, in the order in which they arose.
 #[derive(Debug, Default)]
 pub(crate) struct Notes {
-    counts: Vec<(Counted, u64)>,
+    /// How often each kind occurred.
+    pub(crate) counts: Vec<(Counted, u64)>,
     /// The first names of events that are no I/O.
-    events: Vec<String>,
-    notes: Vec<Note>,
+    pub(crate) events: Vec<String>,
+    /// What concerns the whole trace.
+    pub(crate) notes: Vec<Note>,
 }
 
 impl Notes {
@@ -73,24 +75,9 @@ impl Notes {
         }
     }
 
-    /// The first names of events that are no I/O.
-    pub(crate) fn events(&self) -> &[String] {
-        &self.events
-    }
-
     pub(crate) fn add(&mut self, note: Note) {
         if !self.notes.contains(&note) {
             self.notes.push(note);
         }
-    }
-
-    /// Notes that concern the whole trace.
-    pub(crate) fn notes(&self) -> &[Note] {
-        &self.notes
-    }
-
-    /// How often each kind occurred.
-    pub(crate) fn counts(&self) -> &[(Counted, u64)] {
-        &self.counts
     }
 }

@@ -160,13 +160,13 @@ impl Surveyor {
     /// The survey of all records so far.
     pub fn finish(self, applications: &[String]) -> Survey {
         let [read, write, trim, flush] = self.amounts;
-        let (busy_ns, waiting_ns) = (self.busy.time(), self.busy.waiting());
+        let (busy_ns, waiting_ns) = (self.busy.time, self.busy.waiting);
         let latency = (self.recorded_ios > 0).then(|| LatencyStats {
             ios: self.recorded_ios,
             busy_ns,
             waiting_ns,
             depth_mean: if busy_ns == Nanos::ZERO { 0.0 } else { waiting_ns.0 as f64 / busy_ns.0 as f64 },
-            depth_max: self.in_flight.max() as u64,
+            depth_max: self.in_flight.max as u64,
         });
         Survey {
             digest: self.digest.finish(),
@@ -198,8 +198,8 @@ fn shares(applications: &[Application], names: &[String]) -> Vec<ApplicationShar
             application: name.clone(),
             ios: application.amount.ios,
             bytes: application.amount.bytes,
-            waiting_ns: application.busy.waiting(),
-            busy_ns: (application.busy.waiting() > Nanos::ZERO).then(|| application.busy.time()),
+            waiting_ns: application.busy.waiting,
+            busy_ns: (application.busy.waiting > Nanos::ZERO).then_some(application.busy.time),
         })
         .collect();
     shares.sort_by(|a, b| (b.bytes, b.ios).cmp(&(a.bytes, a.ios)).then(a.application.cmp(&b.application)));
@@ -248,29 +248,21 @@ impl Digest {
 
 /// Sum and union of spans, which come ordered by their start.
 #[derive(Clone, Copy, Default)]
-pub(super) struct BusySpans {
+struct BusySpans {
+    /// Length of the union: how long at least one I/O was in flight.
     time: Nanos,
+    /// Sum of all spans.
     waiting: Nanos,
     /// The latest end of a span.
     until: Nanos,
 }
 
 impl BusySpans {
-    pub(super) fn put(&mut self, at: Nanos, latency: Nanos) {
+    fn put(&mut self, at: Nanos, latency: Nanos) {
         let end = at + latency;
         self.time += end.since(at.max(self.until));
         self.until = self.until.max(end);
         self.waiting += latency;
-    }
-
-    /// Length of the union: how long at least one I/O was in flight.
-    pub(super) fn time(self) -> Nanos {
-        self.time
-    }
-
-    /// Sum of all spans.
-    pub(super) fn waiting(self) -> Nanos {
-        self.waiting
     }
 }
 
@@ -279,13 +271,13 @@ const COUNTED_MAX: usize = 1 << 16;
 
 /// Counts I/Os in flight, which come ordered by their start.
 #[derive(Default)]
-pub(super) struct InFlight {
+struct InFlight {
     ends: BinaryHeap<Reverse<Nanos>>,
     max: usize,
 }
 
 impl InFlight {
-    pub(super) fn put(&mut self, at: Nanos, latency: Nanos) {
+    fn put(&mut self, at: Nanos, latency: Nanos) {
         while self.ends.peek().is_some_and(|end| end.0 <= at) {
             self.ends.pop();
         }
@@ -294,10 +286,6 @@ impl InFlight {
         }
         self.max = self.max.max(self.ends.len());
     }
-
-    pub(super) fn max(&self) -> usize {
-        self.max
-    }
 }
 
 /// Streams that are tracked for each of reads and writes.
@@ -305,7 +293,7 @@ const STREAMS_TRACKED: usize = 16;
 
 /// Finds sequential reads and writes: those that begin where an earlier one ended.
 #[derive(Default)]
-pub(super) struct Sequence {
+struct Sequence {
     reads: Ends,
     writes: Ends,
     continuing: u64,
@@ -320,7 +308,7 @@ struct Ends {
 
 impl Sequence {
     /// Takes a read or a write.
-    pub(super) fn put(&mut self, io: &TraceIo) {
+    fn put(&mut self, io: &TraceIo) {
         let ends = if io.op == Op::Read { &mut self.reads } else { &mut self.writes };
         self.all += 1;
         // An unused entry is 0 and must not match an I/O at address 0.
@@ -335,7 +323,7 @@ impl Sequence {
     }
 
     /// Sequential share, 0 to 1.
-    pub(super) fn share(&self) -> f64 {
+    fn share(&self) -> f64 {
         if self.all == 0 { 0.0 } else { self.continuing as f64 / self.all as f64 }
     }
 }

@@ -9,7 +9,7 @@ use likenew_core::input::{self, InputError};
 use likenew_core::trace::{TraceIo, TraceSource};
 use likenew_core::units::Nanos;
 
-use crate::error::{LineError, LineProblem, Place, TraceError, locate, unit};
+use crate::error::{FileProblem, LineError, LineProblem, Place, TraceError, locate, unit};
 use crate::files::{Files, of_blktrace};
 use crate::formats::likenew::TraceHead;
 use crate::formats::{Format, Parse, is_header};
@@ -72,10 +72,8 @@ pub fn open_stream(
     options: &OpenOptions,
 ) -> Result<Trace, TraceError> {
     let (lines, compression) = lines(name, stream)?;
-    let format = match options.format {
-        Some(format) => format,
-        None => Format::detect(name, lines.ahead())?,
-    };
+    let unusable = |problem| TraceError::Unusable { file: name.to_owned(), problem };
+    let format = options.format.map_or_else(|| Format::detect(lines.ahead()).map_err(unusable), Ok)?;
     let files =
         if format.framing.is_text() { vec![(name.to_owned(), lines)] } else { with_others(name, lines)? };
     let volumes = Volumes::new(options.volume.as_deref(), format.separators);
@@ -93,7 +91,7 @@ pub fn open_stream(
     for ahead in trace.files.ahead() {
         trace.parser.begin(ahead, &mut trace.intake);
     }
-    while !trace.at_end && trace.intake.is_empty() {
+    while !trace.at_end && trace.intake.window.is_empty() {
         trace.advance()?;
     }
     Ok(trace)
@@ -101,23 +99,20 @@ pub fn open_stream(
 
 /// The lines of a decompressed stream, and the name of the compression.
 fn lines(name: &str, stream: Box<dyn Read + Send>) -> Result<(Lines, Option<&'static str>), TraceError> {
-    let wrong = |error| TraceError::File { action: "read", file: name.to_owned(), error };
-    let (stream, compression) = decompress(stream).map_err(wrong)?;
+    let (stream, compression) = decompress(stream).map_err(TraceError::file("read", name))?;
     let mut lines = Lines::new(stream);
     if lines.ahead().is_empty()
         && let Some(error) = lines.failure()
     {
-        return Err(wrong(error));
+        return Err(TraceError::file("read", name)(error));
     }
     Ok((lines, compression))
 }
 
 /// This file of blktrace and those of the other processors.
 fn with_others(name: &str, lines: Lines) -> Result<Vec<(String, Lines)>, TraceError> {
-    let wrong =
-        |file: &Path, error| TraceError::File { action: "read", file: file.display().to_string(), error };
     let path = Path::new(name);
-    let files = of_blktrace(path).map_err(|error| wrong(path, error))?;
+    let files = of_blktrace(path).map_err(TraceError::file("read", name))?;
     if files.is_empty() {
         return Ok(vec![(name.to_owned(), lines)]);
     }
@@ -131,8 +126,8 @@ fn with_others(name: &str, lines: Lines) -> Result<Vec<(String, Lines)>, TraceEr
         {
             return Ok((name, lines));
         }
-        let file = input::open(&path, input::TRACE).map_err(|error| wrong(&path, error.into()))?;
-        let (lines, _) = self::lines(&name, Box::new(file))?;
+        let file = input::open(&path, input::TRACE).map_err(io::Error::from);
+        let (lines, _) = self::lines(&name, Box::new(file.map_err(TraceError::file("read", &name))?))?;
         Ok((name, lines))
     };
     files.into_iter().enumerate().map(&mut open).collect()
@@ -146,11 +141,7 @@ impl Trace {
     /// The file cannot be read; it is no trace, or not in the requested format; or its beginning breaks the format.
     pub fn open(path: &Path, options: &OpenOptions) -> Result<Self, TraceError> {
         let name = path.display().to_string();
-        let file = file(path).map_err(|error| TraceError::File {
-            action: "read",
-            file: name.clone(),
-            error: error.into(),
-        })?;
+        let file = file(path).map_err(io::Error::from).map_err(TraceError::file("read", &name))?;
         open_stream(&name, Box::new(file), options)
     }
 
@@ -176,7 +167,7 @@ impl Trace {
 
     /// The first names of events that are no I/O; complete only at the end.
     pub fn other_events(&self) -> &[String] {
-        self.intake.notes.events()
+        &self.intake.notes.events
     }
 
     /// The volume that is read, if the format names volumes.
@@ -228,17 +219,17 @@ impl Trace {
         self.at_end = true;
         let ended = self.parser.end(&mut self.intake).and_then(|()| self.intake.end());
         ended.map_err(|line_error| locate(self.files.current().0, self.place(), b"", line_error))?;
-        match self.intake.volumes.missing() {
-            None => Ok(()),
-            Some(missing) => {
-                let (file, volumes) = (self.file.clone(), self.intake.volumes.volume_list());
-                Err(if volumes.is_empty() {
-                    TraceError::NoRecords { file, volume: missing }
-                } else {
-                    TraceError::NoSuchVolume { file, volume: missing, volumes }
-                })
-            }
-        }
+        let Some(volume) = self.intake.volumes.missing() else { return Ok(()) };
+        let volumes = self.intake.volumes.volume_list();
+        Err(self.unusable(if volumes.is_empty() {
+            FileProblem::NoRecords(volume)
+        } else {
+            FileProblem::NoSuchVolume { volume, volumes }
+        }))
+    }
+
+    fn unusable(&self, problem: FileProblem) -> TraceError {
+        TraceError::Unusable { file: self.file.clone(), problem }
     }
 
     /// Reports why the lines stop early. That is only a note where a killed recorder leaves such a file.
@@ -252,9 +243,7 @@ impl Trace {
             return Ok(());
         }
         match (self.compression, error.kind()) {
-            (None, _) => {
-                Err(TraceError::File { action: "read", file: self.files.current().0.to_owned(), error })
-            }
+            (None, _) => Err(TraceError::file("read", self.files.current().0)(error)),
             (Some(compression), io::ErrorKind::UnexpectedEof) => {
                 Err(self.invalid_line(LineProblem::CompressedEnd { compression }))
             }
@@ -288,17 +277,16 @@ impl Trace {
             }
             left -= 1;
         }
-        TraceError::SeveralVolumes {
-            file: self.file.clone(),
+        self.unusable(FileProblem::SeveralVolumes {
             lines: self.files.current().1.number(),
             unit: unit(self.format.framing.is_text()),
             volumes: self.intake.volumes.volume_list(),
-        }
+        })
     }
 
     fn step(&mut self) -> Result<Option<TraceIo>, TraceError> {
         loop {
-            if let Some(mut io) = self.intake.pop(self.at_end) {
+            if let Some(mut io) = self.intake.window.pop(self.at_end) {
                 let first = *self.first.get_or_insert(io.at);
                 io.at = io.at - first;
                 return Ok(Some(io));
@@ -321,7 +309,7 @@ impl TraceSource for Trace {
     }
 
     fn applications(&self) -> &[String] {
-        self.intake.applications.names()
+        &self.intake.applications.names
     }
 
     fn capacity(&self) -> Option<u64> {

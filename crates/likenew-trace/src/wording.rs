@@ -5,7 +5,7 @@ use std::io::{Error, ErrorKind};
 use likenew_core::io::Op;
 use likenew_core::units::{Nanos, Number};
 
-use crate::notes::{Counted, Note, Notes};
+use crate::notes::{Counted, Notes};
 
 /// Advice on a system error.
 pub(crate) fn advice(error: &Error) -> &'static str {
@@ -17,61 +17,30 @@ pub(crate) fn advice(error: &Error) -> &'static str {
 
 /// All notes about a trace, without full stops.
 pub(crate) fn notes(notes: &Notes) -> Vec<String> {
-    let whole = notes.notes().iter().map(|kind| note(*kind).to_owned());
-    whole.chain(notes.counts().iter().map(|(kind, count)| counted(*kind, *count))).collect()
-}
-
-fn note(note: Note) -> &'static str {
-    match note {
-        Note::CompressedEnd => "the compressed file is truncated; the complete part was read",
-        Note::LastLineCut => "the last line is incomplete and was skipped",
-        Note::LastRecordCut => "the last record of a file is incomplete and was skipped",
-        Note::NoEndMark => {
-            "the trace has no end mark; its recording was cut short, and what is there was read"
-        }
-        Note::NoTimes => "the trace has no times, so all its I/Os start at once",
-        Note::DiscardsAsReads => "this version of biosnoop prints discards as reads",
-        Note::WholeSeconds => "times are whole seconds, so I/Os of one second start at once",
-    }
+    let whole = notes.notes.iter().map(ToString::to_string);
+    whole.chain(notes.counts.iter().map(|(kind, count)| counted(*kind, *count))).collect()
 }
 
 fn counted(counted: Counted, count: u64) -> String {
-    match counted {
-        Counted::Commands => number_of(count, "driver command was skipped", "driver commands were skipped"),
-        Counted::EndsAlone => number_of(
-            count,
-            "completion without a start was skipped",
-            "completions without a start were skipped",
-        ),
-        Counted::Failures => number_of(count, "I/O ended with an error", "I/Os ended with an error"),
-        Counted::LostEvents if count == 1 => "the kernel lost events once".to_owned(),
-        Counted::LostEvents => format!("the kernel lost events {count} times"),
-        Counted::NoBlocks => number_of(
-            count,
-            "request that moves no blocks was skipped",
-            "requests that move no blocks were skipped",
-        ),
-        Counted::NoDisk => {
-            number_of(count, "I/O without a disk was skipped", "I/Os without a disk were skipped")
+    let (one, several) = match counted {
+        Counted::Commands => ("driver command was skipped", "driver commands were skipped"),
+        Counted::EndsAlone => {
+            ("completion without a start was skipped", "completions without a start were skipped")
         }
-        Counted::OtherEvents => {
-            number_of(count, "line of another event was skipped", "lines of other events were skipped")
+        Counted::Failures => ("I/O ended with an error", "I/Os ended with an error"),
+        Counted::LostEvents if count == 1 => return "the kernel lost events once".to_owned(),
+        Counted::LostEvents => return format!("the kernel lost events {count} times"),
+        Counted::NoBlocks => {
+            ("request that moves no blocks was skipped", "requests that move no blocks were skipped")
         }
-        Counted::RequeuedAlone => number_of(
-            count,
-            "requeued I/O without a start was skipped",
-            "requeued I/Os without a start were skipped",
-        ),
-        Counted::Untyped => {
-            number_of(count, "line without a type was skipped", "lines without a type were skipped")
+        Counted::NoDisk => ("I/O without a disk was skipped", "I/Os without a disk were skipped"),
+        Counted::OtherEvents => ("line of another event was skipped", "lines of other events were skipped"),
+        Counted::RequeuedAlone => {
+            ("requeued I/O without a start was skipped", "requeued I/Os without a start were skipped")
         }
-        Counted::WithoutEnd => {
-            number_of(count, "I/O without an end has no latency", "I/Os without an end have no latency")
-        }
-    }
-}
-
-fn number_of(count: u64, one: &str, several: &str) -> String {
+        Counted::Untyped => ("line without a type was skipped", "lines without a type were skipped"),
+        Counted::WithoutEnd => ("I/O without an end has no latency", "I/Os without an end have no latency"),
+    };
     format!("{} {}", Number(count as f64), if count == 1 { one } else { several })
 }
 

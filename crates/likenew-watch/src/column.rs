@@ -44,7 +44,7 @@ pub enum Column {
 }
 
 /// All columns from left to right.
-const ORDER: [Column; 17] = [
+pub(crate) const ORDER: [Column; 17] = [
     Drive,
     Rate(Op::Read),
     Rate(Op::Write),
@@ -101,7 +101,10 @@ pub(crate) fn fit(width: u16, histories: &[&DriveHistory]) -> Vec<SizedColumn> {
     let mut selection: Vec<SizedColumn> = Vec::new();
     let mut left = width;
     for column in wanted.filter(|column| temperatures || **column != Temperature) {
-        let least = if *column == Drive { name.clamp(NAME_MIN, NAME_MAX) } else { column.width_min() };
+        let least = match column {
+            Drive => name.clamp(NAME_MIN, NAME_MAX),
+            _ => column.layout(Units::default()).least,
+        };
         let need = least + if selection.is_empty() { 0 } else { GAP };
         if need <= left {
             selection.push((*column, least));
@@ -110,7 +113,7 @@ pub(crate) fn fit(width: u16, histories: &[&DriveHistory]) -> Vec<SizedColumn> {
     }
     for grows in [UsedBy, Model, History] {
         if let Some((column, width)) = selection.iter_mut().find(|(column, _)| *column == grows) {
-            let more = left.min(column.width_max().saturating_sub(*width));
+            let more = left.min(column.layout(Units::default()).most.saturating_sub(*width));
             *width += more;
             left -= more;
         }
@@ -119,57 +122,79 @@ pub(crate) fn fit(width: u16, histories: &[&DriveHistory]) -> Vec<SizedColumn> {
     selection
 }
 
-impl Column {
-    fn width_min(self) -> u16 {
-        match self {
-            Drive => NAME_MIN,
-            Rate(_) | Iops(_) => 6,
-            Latency(_) => 8,
-            Queue | Busy => 5,
-            InFlight => 6,
-            Temperature => 3,
-            History => 8,
-            Capacity => 8,
-            Model => 14,
-            UsedBy => 12,
-        }
-    }
-
-    fn width_max(self) -> u16 {
-        match self {
-            History => 48,
-            Model => 28,
-            UsedBy => 32,
-            other => other.width_min(),
-        }
-    }
-
-    /// Whether the column is aligned to the left.
-    pub(crate) fn is_text(self) -> bool {
-        matches!(self, Drive | History | Model | UsedBy)
-    }
-
+/// How a column looks.
+pub(crate) struct Layout {
     /// Two title lines: what is shown, and for which operation or in which unit.
-    pub(crate) fn title(self, units: Units) -> [&'static str; 2] {
+    pub(crate) titles: [&'static str; 2],
+    /// Whether the column is aligned to the left.
+    pub(crate) is_text: bool,
+    /// Least and most characters.
+    least: u16,
+    most: u16,
+}
+
+impl Column {
+    pub(crate) fn layout(self, units: Units) -> Layout {
+        let number = |titles, width| Layout { titles, is_text: false, least: width, most: width };
+        let text = |title, least, most| Layout { titles: ["", title], is_text: true, least, most };
         match self {
-            Drive => ["", "DRIVE"],
-            Rate(op) => [op_word(op), units.word()],
-            Iops(op) => [op_word(op), "IOPS"],
-            Latency(op) => [op_word(op), "latency"],
-            Queue => ["mean", "queue"],
-            InFlight => ["in", "flight"],
-            Busy => ["", "busy"],
-            Temperature => ["", "°C"],
-            History => ["", "history"],
-            Capacity => ["", "size"],
-            Model => ["", "model"],
-            UsedBy => ["", "used by"],
+            Drive => text("DRIVE", NAME_MIN, NAME_MIN),
+            Rate(op) => number([op.name(), units.word()], 6),
+            Iops(op) => number([op.name(), "IOPS"], 6),
+            Latency(op) => number([op.name(), "latency"], 8),
+            Queue => number(["mean", "queue"], 5),
+            InFlight => number(["in", "flight"], 6),
+            Busy => number(["", "busy"], 5),
+            Temperature => number(["", "°C"], 3),
+            History => text("history", 8, 48),
+            Capacity => number(["", "size"], 8),
+            Model => text("model", 14, 28),
+            UsedBy => text("used by", 12, 32),
         }
     }
 
     /// The title in words, for the current sort order.
     pub(crate) fn words(self, units: Units) -> String {
-        self.title(units).join(" ").trim().replace("DRIVE", "name")
+        self.layout(units).titles.join(" ").trim().replace("DRIVE", "name")
+    }
+
+    /// Whether rows can be sorted by the column.
+    pub(crate) fn is_sortable(self) -> bool {
+        !matches!(self, Iops(Op::Trim) | History | UsedBy)
+    }
+
+    /// The operation that the column is about, if it is about one.
+    pub(crate) fn op(self) -> Option<Op> {
+        match self {
+            Rate(op) | Iops(op) | Latency(op) => Some(op),
+            _ => None,
+        }
+    }
+
+    /// The number of an interval, if it is known and the column shows one.
+    pub(crate) fn value(self, activity: &Activity) -> Option<f64> {
+        Some(match self {
+            Rate(op) => activity.bytes_per_s(op),
+            Iops(op) => activity.iops(op),
+            Latency(op) => activity.op_stat(op).latency_mean()?.0 as f64,
+            Queue => activity.queue(),
+            InFlight => activity.stat.in_flight as f64,
+            Busy => activity.busy(),
+            Temperature => activity.temperature_c?,
+            Drive | History | Capacity | Model | UsedBy => return None,
+        })
+    }
+
+    /// A number as text.
+    pub(crate) fn spell(self, value: f64, units: Units) -> String {
+        match self {
+            Rate(_) => units.rate(value),
+            Iops(_) => iops(value),
+            Latency(_) => Nanos(value as u64).to_string(),
+            InFlight | Temperature => format!("{value:.0}"),
+            Busy => percent(value),
+            Queue | Drive | History | Capacity | Model | UsedBy => number(value),
+        }
     }
 
     /// The text of a row's cell. A history has none, since it is drawn.
@@ -180,65 +205,32 @@ impl Column {
             Capacity if facts.capacity_bytes > 0 => return amount(facts.capacity_bytes),
             Model => return facts.model.clone().unwrap_or_default(),
             UsedBy => return facts.used_by.join(" "),
-            Capacity | History => return String::new(),
             _ => {}
         }
-        let Some(activity) = history.activity() else {
-            return match (self, history.state()) {
-                (Rate(Op::Read), State::Gone) => "gone".to_owned(),
-                (Rate(Op::Read), _) => "…".to_owned(),
-                _ => String::new(),
-            };
-        };
-        match self {
-            Rate(op) => units.rate(activity.bytes_per_s(op)),
-            Iops(op) => iops(activity.iops(op)),
-            Latency(op) => latency(&activity.op_stat(op)),
-            Queue => number(activity.queue()),
-            InFlight => activity.stat.in_flight.to_string(),
-            Busy => percent(activity.busy()),
-            Temperature => activity.temperature_c.map_or(String::new(), |degrees| format!("{degrees:.0}")),
-            Drive | History | Capacity | Model | UsedBy => String::new(),
+        match (self, history.activity()) {
+            (Latency(op), Some(activity)) => latency(&activity.op_stat(op)),
+            (_, Some(activity)) => {
+                self.value(activity).map_or_else(String::new, |value| self.spell(value, units))
+            }
+            (Rate(Op::Read), None) if history.state() == State::Gone => "gone".to_owned(),
+            (Rate(Op::Read), None) => "…".to_owned(),
+            (_, None) => String::new(),
         }
     }
 
     /// Compares two rows: numbers descending, unknown ones last, text alphabetically.
     pub(crate) fn order(self, one: &DriveHistory, two: &DriveHistory) -> Ordering {
-        let text = |history: &DriveHistory| match self {
-            Model => history.facts().model.clone().unwrap_or_default().to_lowercase(),
-            UsedBy => history.facts().used_by.join(" ").to_lowercase(),
-            _ => String::new(),
+        let text = |history| self.cell(history, Units::default()).to_lowercase();
+        let number = |history: &DriveHistory| {
+            history.activity().and_then(|activity| self.value(activity)).unwrap_or(-1.0)
         };
         match self {
             // Rows are already ordered by name.
             Drive | History => Ordering::Equal,
             Model | UsedBy => text(one).cmp(&text(two)),
             Capacity => two.facts().capacity_bytes.cmp(&one.facts().capacity_bytes),
-            _ => self.number(two).total_cmp(&self.number(one)),
+            _ => number(two).total_cmp(&number(one)),
         }
-    }
-
-    fn number(self, history: &DriveHistory) -> f64 {
-        let Some(activity) = history.activity() else { return -1.0 };
-        match self {
-            Rate(op) => activity.bytes_per_s(op),
-            Iops(op) => activity.iops(op),
-            Latency(op) => activity.op_stat(op).latency_mean().map_or(-1.0, |mean| mean.0 as f64),
-            Queue => activity.queue(),
-            InFlight => activity.stat.in_flight as f64,
-            Busy => activity.busy(),
-            Temperature => activity.temperature_c.unwrap_or(-1.0),
-            Drive | History | Capacity | Model | UsedBy => -1.0,
-        }
-    }
-}
-
-fn op_word(op: Op) -> &'static str {
-    match op {
-        Op::Read => "read",
-        Op::Write => "write",
-        Op::Trim => "trim",
-        Op::Flush => "flush",
     }
 }
 
@@ -333,14 +325,14 @@ pub fn table(histories: &[&DriveHistory], width: usize, theme: Theme) -> String 
         let cells = columns.iter().map(|(column, width)| {
             let text = theme.text(&cells(*column));
             let blanks = " ".repeat(usize::from(*width).saturating_sub(text.width()));
-            if column.is_text() { text + &blanks } else { blanks + &text }
+            if column.layout(Units::Decimal).is_text { text + &blanks } else { blanks + &text }
         });
         let line = cells.collect::<Vec<_>>().join(" ");
         format!("{}\n", line.trim_end())
     };
     let units = Units::Decimal;
-    let mut text = line(&|column| column.title(units)[0].to_owned())
-        + &line(&|column| column.title(units)[1].to_owned());
+    let title = |index: usize| line(&|column| column.layout(units).titles[index].to_owned());
+    let mut text = title(0) + &title(1);
     for history in histories {
         text += &line(&|column| column.cell(history, units));
     }

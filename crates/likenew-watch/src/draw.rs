@@ -9,7 +9,7 @@ use ratatui_core::style::{Modifier, Style};
 use ratatui_widgets::sparkline::Sparkline;
 use unicode_width::UnicodeWidthStr as _;
 
-use super::column::{Column, GAP, SizedColumn, fit, iops, latency, number, percent};
+use super::column::{Column, GAP, SizedColumn, fit, iops, latency};
 use super::drives::{Activity, DriveHistory, Drives};
 use super::theme::Theme;
 use super::view::{Page, View};
@@ -118,6 +118,12 @@ impl Canvas<'_> {
         self.put(x + blanks, y, width - blanks, &text, style);
     }
 
+    /// Writes text of one line into a cell, aligned to its beginning or its end.
+    pub(crate) fn put_cell(&mut self, cell: Rect, is_left: bool, text: &str, style: Style) {
+        let put = if is_left { Self::put } else { Self::put_right };
+        put(self, cell.x, cell.y, cell.width, text, style);
+    }
+
     /// Applies a style to a row.
     pub(crate) fn mark(&mut self, row: Rect, style: Style) {
         let on_screen = Rect { x: self.area.x + row.x, y: self.area.y + row.y, ..row };
@@ -136,11 +142,6 @@ impl Canvas<'_> {
 
 /// Resolution of bars: parts of the highest one.
 const PARTS: f64 = 10_000.0;
-
-/// A value for each interval.
-fn values(history: &DriveHistory, value: impl Fn(&Activity) -> Option<f64>) -> Vec<Option<f64>> {
-    history.past().map(|activity| activity.and_then(&value)).collect()
-}
 
 /// Draws the newest values as bars, the newest at the right. Unmeasured intervals stay empty. The top is `most`, or the
 /// highest value if that is larger.
@@ -172,33 +173,50 @@ fn bars(
     canvas.render(widget, place);
 }
 
-/// A plot with a title, the newest value and the highest visible value.
+/// A plot of a column with a title, the newest value and the highest visible value.
 struct Panel<'a> {
-    title: &'a str,
+    view: &'a View,
+    column: Column,
+    title: String,
     values: Vec<Option<f64>>,
-    spell: &'a dyn Fn(f64) -> String,
-    /// The value at the top; 0 if it follows the data.
-    most: f64,
-    style: Style,
 }
 
-impl Panel<'_> {
+impl<'a> Panel<'a> {
+    fn new(view: &'a View, history: &DriveHistory, column: Column) -> Self {
+        let title = match column {
+            Column::Temperature => "temperature".to_owned(),
+            _ => column.words(view.units),
+        };
+        let values = history.past().map(|activity| activity.and_then(|activity| column.value(activity)));
+        Self { view, column, title, values: values.collect() }
+    }
+
+    fn spell(&self, value: f64) -> String {
+        let text = self.column.spell(value, self.view.units);
+        if self.column == Column::Temperature { text + " °C" } else { text }
+    }
+
     fn draw(&self, place: Rect, canvas: &mut Canvas) {
+        let theme = self.view.theme;
         let shown = self.values.iter().rev().take(usize::from(place.width)).flatten();
-        let highest = shown
-            .copied()
-            .fold(None, |highest: Option<f64>, value| Some(highest.map_or(value, |h| h.max(value))));
-        let newest = self.values.last().copied().flatten().map_or("-".to_owned(), self.spell);
-        let most = highest.map_or(String::new(), |highest| format!("most {}", (self.spell)(highest)));
-        let strong = canvas.theme.strong();
-        let faint = canvas.theme.faint();
-        canvas.put(place.x, place.y, place.width, &format!("{}  {newest}", self.title), strong);
+        let highest = shown.copied().reduce(f64::max);
+        let newest =
+            self.values.last().copied().flatten().map_or("-".to_owned(), |newest| self.spell(newest));
+        let most = highest.map_or(String::new(), |highest| format!("most {}", self.spell(highest)));
+        canvas.put(place.x, place.y, place.width, &format!("{}  {newest}", self.title), theme.strong());
         let used = (self.title.chars().count() + newest.chars().count() + 4) as u16;
         if place.width > used + most.chars().count() as u16 {
-            canvas.put_right(place.x, place.y, place.width, &most, faint);
+            canvas.put_right(place.x, place.y, place.width, &most, theme.faint());
         }
         let below = Rect { y: place.y + 1, height: place.height.saturating_sub(1), ..place };
-        bars(self.values.iter().copied(), self.most, self.style, below, canvas);
+        // Shares are drawn against the whole, everything else against the highest value.
+        let most = if self.column == Column::Busy { 1.0 } else { 0.0 };
+        let style = match self.column.op() {
+            Some(Op::Read) => theme.read(),
+            Some(Op::Write) => theme.write(),
+            _ => theme.neutral(),
+        };
+        bars(self.values.iter().copied(), most, style, below, canvas);
     }
 }
 
@@ -248,14 +266,10 @@ fn draw_titles(view: &View, columns: &[SizedColumn], area: Rect, lines: u16, can
         let sorted = *column == view.sort;
         let style =
             if sorted { view.theme.strong().add_modifier(Modifier::UNDERLINED) } else { view.theme.strong() };
-        let title = column.title(view.units);
+        let layout = column.layout(view.units);
         for line in 0..lines {
-            let text = title[usize::from(line + 2 - lines)];
-            if column.is_text() {
-                canvas.put(x, area.y + line, *width, text, style)
-            } else {
-                canvas.put_right(x, area.y + line, *width, text, style)
-            }
+            let text = layout.titles[usize::from(line + 2 - lines)];
+            canvas.put_cell(Rect::new(x, area.y + line, *width, 1), layout.is_text, text, style);
         }
         x += width + GAP;
     }
@@ -286,11 +300,7 @@ fn draw_row(view: &View, columns: &[SizedColumn], history: &DriveHistory, y: u16
                 Column::Drive => row.add_modifier(Modifier::BOLD),
                 _ => row,
             };
-            if column.is_text() {
-                canvas.put(x, y, *width, &cell, style)
-            } else {
-                canvas.put_right(x, y, *width, &cell, style)
-            }
+            canvas.put_cell(place, column.layout(view.units).is_text, &cell, style);
         }
         x += width + GAP;
     }
@@ -306,25 +316,13 @@ fn bytes_per_interval(history: &DriveHistory) -> impl DoubleEndedIterator<Item =
 fn draw_pictures(view: &View, history: &DriveHistory, place: Rect, canvas: &mut Canvas) {
     let lines = if place.height >= 2 * PICTURES { 2 } else { 1 };
     let half = place.width.saturating_sub(2) / 2;
-    let height = (place.height / lines).min(PICTURE_MAX);
-    for (op, x, style) in [(Op::Read, 0, view.theme.read()), (Op::Write, half + 2, view.theme.write())] {
-        let place = Rect { x, width: half, height: height - 1, ..place };
-        let rates = Panel {
-            title: &format!("{} {op} {}", history.name(), view.units.word()),
-            values: values(history, |activity| Some(activity.bytes_per_s(op))),
-            spell: &|value| view.units.rate(value),
-            most: 0.0,
-            style,
-        };
-        rates.draw(place, canvas);
-        let latencies = Panel {
-            title: &format!("{} {op} latency", history.name()),
-            values: values(history, |activity| activity.op_stat(op).latency_mean().map(|mean| mean.0 as f64)),
-            spell: &|value| Nanos(value as u64).to_string(),
-            ..rates
-        };
-        if lines == 2 {
-            latencies.draw(Rect { y: place.y + height, ..place }, canvas);
+    let height = (place.height / lines as u16).min(PICTURE_MAX);
+    for (op, x) in [(Op::Read, 0), (Op::Write, half + 2)] {
+        for (line, column) in [Column::Rate(op), Column::Latency(op)].into_iter().take(lines).enumerate() {
+            let mut panel = Panel::new(view, history, column);
+            panel.title = format!("{} {}", history.name(), panel.title);
+            let y = place.y + line as u16 * height;
+            panel.draw(Rect { x, y, width: half, height: height - 1 }, canvas);
         }
     }
 }
@@ -392,55 +390,24 @@ fn now(view: &View, history: &DriveHistory) -> (String, Style) {
 
 /// Draws as many plots as fit, and returns the rows they took.
 fn draw_panels(view: &View, history: &DriveHistory, area: Rect, canvas: &mut Canvas) -> u16 {
-    let theme = view.theme;
-    let rate = |value| view.units.rate(value);
-    let span = |value: f64| Nanos(value as u64).to_string();
-    let share = |value| percent(value);
-    let degrees = |value: f64| format!("{value:.0} °C");
-    let word = view.units.word();
-    let latency_of =
-        |op: Op| move |activity: &Activity| activity.op_stat(op).latency_mean().map(|mean| mean.0 as f64);
-    let titles = [format!("read {word}"), format!("write {word}"), format!("trim {word}")];
-    let panel = |title, values, spell, style| Panel { title, values, spell, most: 0.0, style };
-    let mut panels = vec![
-        panel(
-            &*titles[0],
-            values(history, |activity| Some(activity.bytes_per_s(Op::Read))),
-            &rate as &dyn Fn(f64) -> String,
-            theme.read(),
-        ),
-        panel(
-            &*titles[1],
-            values(history, |activity| Some(activity.bytes_per_s(Op::Write))),
-            &rate,
-            theme.write(),
-        ),
-        panel("read latency", values(history, latency_of(Op::Read)), &span, theme.read()),
-        panel("write latency", values(history, latency_of(Op::Write)), &span, theme.write()),
-        panel("read IOPS", values(history, |activity| Some(activity.iops(Op::Read))), &iops, theme.read()),
-        panel("write IOPS", values(history, |activity| Some(activity.iops(Op::Write))), &iops, theme.write()),
-        Panel {
-            most: 1.0,
-            ..panel("busy", values(history, |activity| Some(activity.busy())), &share, theme.neutral())
-        },
-        panel("mean queue", values(history, |activity| Some(activity.queue())), &number, theme.neutral()),
+    use Column::{Busy, Iops, Latency, Queue, Rate, Temperature};
+    let mut columns = vec![
+        Rate(Op::Read),
+        Rate(Op::Write),
+        Latency(Op::Read),
+        Latency(Op::Write),
+        Iops(Op::Read),
+        Iops(Op::Write),
+        Busy,
+        Queue,
     ];
     if history.past().flatten().any(|activity| activity.op_stat(Op::Trim).ios > 0) {
-        panels.push(panel(
-            &*titles[2],
-            values(history, |activity| Some(activity.bytes_per_s(Op::Trim))),
-            &rate,
-            theme.neutral(),
-        ));
+        columns.push(Rate(Op::Trim));
     }
     if history.past().flatten().any(|activity| activity.temperature_c.is_some()) {
-        panels.push(panel(
-            "temperature",
-            values(history, |activity| activity.temperature_c),
-            &degrees,
-            theme.neutral(),
-        ));
+        columns.push(Temperature);
     }
+    let panels: Vec<Panel> = columns.into_iter().map(|column| Panel::new(view, history, column)).collect();
     lay_out(&panels, area, canvas)
 }
 

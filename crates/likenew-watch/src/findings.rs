@@ -25,7 +25,7 @@ pub struct Log {
 }
 
 /// Sums of one drive.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct DriveLog {
     model: Option<String>,
     total: Cell,
@@ -96,8 +96,11 @@ impl Log {
             return;
         };
         let first = *self.first_ns.get_or_insert(line.at_ns.saturating_sub(counts.elapsed_ns));
-        let new = || DriveLog::new(line.model.clone(), counts.elapsed_ns);
-        let watched = self.drives.entry(line.drive.clone()).or_insert_with(new);
+        let watched = self.drives.entry(line.drive.clone()).or_insert_with(|| DriveLog {
+            model: line.model.clone(),
+            width_ns: counts.elapsed_ns.max(1),
+            ..DriveLog::default()
+        });
         watched.add(line.at_ns.saturating_sub(first), line.at_ns, counts);
     }
 
@@ -189,19 +192,6 @@ impl Log {
 }
 
 impl DriveLog {
-    fn new(model: Option<String>, width_ns: u64) -> Self {
-        Self {
-            model,
-            total: Cell::default(),
-            read_bytes_per_s_max: 0.0,
-            write_bytes_per_s_max: 0.0,
-            temperature_c_max: None,
-            waiting: LongestWait::default(),
-            width_ns: width_ns.max(1),
-            cells: Vec::new(),
-        }
-    }
-
     fn add(&mut self, since_first_ns: u64, at_ns: u64, counts: &IntervalCounts) {
         self.total.add(counts);
         self.read_bytes_per_s_max = self.read_bytes_per_s_max.max(counts.read.bytes_per_s);
@@ -259,36 +249,27 @@ impl DriveLog {
     }
 
     fn throughput(&self, name: &str) -> Series {
-        let curves = [
-            Curve::new("read", self.rate(|cell| cell.read.bytes)),
-            Curve::new("write", self.rate(|cell| cell.write.bytes)),
-        ];
-        let title = wording::throughput(name);
-        Series::new(title, Shape::Line, Axis::new("time", "ns"), Axis::new("throughput", "bytes/s"))
-            .lines(curves)
+        let curves = [("read", self.rate(|cell| &cell.read)), ("write", self.rate(|cell| &cell.write))];
+        over_time(wording::throughput(name), Axis::new("throughput", "bytes/s"), curves)
     }
 
     /// TRIM has its own axis: one large discard would hide reads and writes.
     fn trims(&self, name: &str) -> Series {
-        let title = wording::trims(name);
-        let y = Axis::new("trimmed", "bytes/s");
-        let curve = Curve::new("trim", self.rate(|cell| cell.trim.bytes));
-        Series::new(title, Shape::Line, Axis::new("time", "ns"), y).lines([curve])
+        let curves = [("trim", self.rate(|cell| &cell.trim))];
+        over_time(wording::trims(name), Axis::new("trimmed", "bytes/s"), curves)
     }
 
-    fn rate(&self, bytes: impl Fn(&Cell) -> u64) -> Vec<[f64; 2]> {
-        self.points(|cell| Some(bytes(cell) as f64 * 1e9 / cell.elapsed_ns as f64))
+    fn rate(&self, sum: impl Fn(&Cell) -> &Sum) -> Vec<[f64; 2]> {
+        self.points(|cell| Some(sum(cell).bytes as f64 * 1e9 / cell.elapsed_ns as f64))
     }
 
     fn latency(&self, name: &str) -> Series {
         let curves = [
-            Curve::new("read", self.points(|cell| cell.read.latency_mean())),
-            Curve::new("write", self.points(|cell| cell.write.latency_mean())),
+            ("read", self.points(|cell| cell.read.latency_mean())),
+            ("write", self.points(|cell| cell.write.latency_mean())),
         ];
-        let title = wording::latency(name);
-        let y = Axis::new("mean latency", "ns");
-        let curves = curves.into_iter().filter(|curve| !curve.points.is_empty());
-        Series::new(title, Shape::Line, Axis::new("time", "ns"), y).lines(curves)
+        let curves = curves.into_iter().filter(|(_, points)| !points.is_empty());
+        over_time(wording::latency(name), Axis::new("mean latency", "ns"), curves)
     }
 
     /// A value for each cell with counts, at its middle.
@@ -298,6 +279,16 @@ impl DriveLog {
             |(index, cell): (usize, &Cell)| Some([(index as f64 + 0.5) * self.width_ns as f64, value(cell)?]);
         counts.filter_map(point).collect()
     }
+}
+
+/// A series of curves over time, each with its name.
+fn over_time(
+    title: String,
+    y: Axis,
+    curves: impl IntoIterator<Item = (&'static str, Vec<[f64; 2]>)>,
+) -> Series {
+    let curves = curves.into_iter().map(|(name, points)| Curve::new(name, points));
+    Series::new(title, Shape::Line, Axis::new("time", "ns"), y).lines(curves)
 }
 
 impl Cell {

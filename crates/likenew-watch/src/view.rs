@@ -3,7 +3,7 @@
 use likenew_core::io::Op;
 use likenew_core::units::Nanos;
 
-use crate::column::{Column, Units};
+use crate::column::{Column, ORDER, Units};
 use crate::drives::DriveHistory;
 use crate::drives::{Drives, Scope};
 use crate::theme::Theme;
@@ -62,24 +62,6 @@ pub enum Page {
 const PAGE: isize = 10;
 /// Intervals that keys select. Any other can be given when the watch starts.
 const INTERVALS_MS: [u64; 9] = [100, 200, 500, 1_000, 2_000, 5_000, 10_000, 30_000, 60_000];
-/// Columns by which rows can be sorted, in the order of the keys.
-const SORTS: [Column; 14] = [
-    Column::Drive,
-    Column::Rate(Op::Read),
-    Column::Rate(Op::Write),
-    Column::Rate(Op::Trim),
-    Column::Iops(Op::Read),
-    Column::Iops(Op::Write),
-    Column::Latency(Op::Read),
-    Column::Latency(Op::Write),
-    Column::InFlight,
-    Column::Queue,
-    Column::Busy,
-    Column::Temperature,
-    Column::Capacity,
-    Column::Model,
-];
-
 /// Selection, order and form of what is shown.
 #[derive(Clone, Debug)]
 pub struct View {
@@ -240,8 +222,9 @@ impl View {
     }
 
     fn sort_by(&mut self, step: isize) {
-        let at = SORTS.iter().position(|column| *column == self.sort).unwrap_or(0);
-        self.sort = SORTS[at.wrapping_add_signed(step).wrapping_add(SORTS.len()) % SORTS.len()];
+        let sorts: Vec<Column> = ORDER.into_iter().filter(|column| column.is_sortable()).collect();
+        let at = sorts.iter().position(|column| *column == self.sort).unwrap_or(0);
+        self.sort = sorts[at.wrapping_add_signed(step).wrapping_add(sorts.len()) % sorts.len()];
     }
 
     fn choose(&mut self, drives: &Drives, to: impl Fn(isize) -> isize) {

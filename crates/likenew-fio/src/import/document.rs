@@ -16,16 +16,22 @@ pub(super) fn last(text: &str) -> Result<(Value, usize), ImportError> {
     let text = text.as_ref();
     let (mut at, mut latest, mut count) = (0, None, 0);
     while let Some(start) = next_start(text, at) {
-        let mut documents = serde_json::Deserializer::from_str(&text[start..]).into_iter::<Value>();
-        let document = documents.next().expect("a text that begins with a brace is not empty");
-        latest = Some(document.map_err(|error| malformed_error(text, start, &error))?);
-        at = start + documents.byte_offset();
+        let (document, bytes) = document(text, start)?;
+        (latest, at) = (Some(document), start + bytes);
         count += 1;
     }
     match latest {
         Some(value) => Ok((value, count)),
         None => other_document(text).map(|value| (value, 1)),
     }
+}
+
+/// The document whose opening brace is at `start`, and its length in bytes.
+fn document(text: &str, start: usize) -> Result<(Value, usize), ImportError> {
+    let mut documents = serde_json::Deserializer::from_str(&text[start..]).into_iter::<Value>();
+    let document = documents.next().expect("a text that begins with a brace is not empty");
+    let document = document.map_err(|error| malformed_error(text, start, &error))?;
+    Ok((document, documents.byte_offset()))
 }
 
 /// The opening brace of the next document. It may be within a line, since fio's progress line has no line end.
@@ -41,9 +47,7 @@ fn other_document(text: &str) -> Result<Value, ImportError> {
     let mut braces = text.match_indices('{').map(|(at, _)| at);
     match braces.find(|at| text[..*at].trim().is_empty() || opens_line(at)) {
         Some(start) if !text.trim_start().starts_with(['[', '<']) => {
-            let mut documents = serde_json::Deserializer::from_str(&text[start..]).into_iter::<Value>();
-            let document = documents.next().expect("a text that begins with a brace is not empty");
-            document.map_err(|error| malformed_error(text, start, &error))
+            document(text, start).map(|(document, _)| document)
         }
         _ => Err(ImportError::NotFio(other_text(text))),
     }
@@ -89,13 +93,10 @@ fn malformed_error(text: &str, start: usize, error: &serde_json::Error) -> Impor
     let column_before = start - text[..start].rfind('\n').map_or(0, |end| end + 1);
     let column = if error.line() == 1 { column_before } else { 0 } + error.column();
     let message = error.to_string();
-    let reason = message.rsplit_once(" at line ").map_or(message.as_str(), |(reason, _)| reason).to_owned();
+    let reason = message.rsplit_once(" at line ").map_or(message.as_str(), |(reason, _)| reason);
     let line = lines_before + error.line();
-    if error.is_eof() {
-        ImportError::CutOff { line, column, reason }
-    } else {
-        ImportError::Malformed { line, column, reason }
-    }
+    let reason = if error.is_eof() { wording::cut_off(reason) } else { reason.to_owned() };
+    ImportError::Malformed { line, column, reason }
 }
 
 /// What kind of text this is, if not fio's JSON.

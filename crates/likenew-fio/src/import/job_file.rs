@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use likenew_core::workload::{Stream, Until, Workload};
 
 use super::ImportError;
-use super::options::Options;
-use super::stream::{self, bound, stream};
+use super::options::{self, Options, bound, stream};
 use crate::job;
 use crate::job::{Part, decode};
 use crate::wording::{Note, Notes};
@@ -77,7 +76,7 @@ pub fn job_file(
     let regions =
         workloads.iter().flat_map(|workload| &workload.streams).map(|stream| stream.pattern.region());
     let bytes = regions.filter_map(|region| region.resolve(1 << 62, 1).ok()).map(|range| range.end);
-    let notes = notes.jobs_by_note().iter().filter(|(note, _)| **note != Note::Paced);
+    let notes = notes.jobs_by_note.iter().filter(|(note, _)| **note != Note::Paced);
     Ok(JobFile {
         target,
         bytes: bytes.filter(|end| *end < 1 << 60).max().unwrap_or(0),
@@ -181,7 +180,7 @@ fn workload(turn: &[&Job], notes: &mut Notes) -> Result<Workload, JobFileError> 
     }
     let mut names: Vec<&str> = turn.iter().map(|job| job.name.as_str()).collect();
     names.dedup();
-    Ok(stream::workload(names.join(JOBS_JOIN), &first.options, streams))
+    Ok(options::workload(names.join(JOBS_JOIN), &first.options, streams))
 }
 
 fn runnable(job: &Job, notes: &mut Notes) -> Result<Stream, JobFileError> {

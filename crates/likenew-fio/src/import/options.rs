@@ -1,14 +1,18 @@
-//! Reads the options of a job, with sizes and times as fio spells them (`parse.c`).
+//! Reads the options of a job, with sizes and times as fio spells them (`parse.c`), and makes its stream of a workload.
 
 use std::collections::BTreeMap;
 
+use likenew_core::io::{DataClass, Durability, Op};
+use likenew_core::region::Region;
 use likenew_core::units::Nanos;
-use likenew_core::workload::Mix;
+use likenew_core::workload::{
+    Access, AccessPattern, Arrival, InterArrival, Mix, Size, Stream, Until, Workload,
+};
 
 use super::ImportError;
 use super::document::Node;
 use crate::job;
-use crate::wording::{self, expected};
+use crate::wording::{self, Note, Notes, expected};
 
 /// The options of a job, its own before the global ones.
 #[derive(Clone, Debug)]
@@ -118,7 +122,7 @@ impl Options {
     }
 
     /// Whether all copies of the job work on one file. Without a file name each copy has its own, `JOB.NUMBER.FILE`.
-    pub(super) fn shares_file(&self) -> bool {
+    fn shares_file(&self) -> bool {
         let names = self.text("filename_format").is_none_or(|names| names.contains("$jobnum"));
         self.text("filename").is_some() || !names
     }
@@ -133,7 +137,7 @@ impl Options {
         self.text("loops").is_none_or(|loops| loops == "1")
     }
 
-    pub(super) fn unexpected_error(&self, option: &str, expected: &str) -> ImportError {
+    fn unexpected_error(&self, option: &str, expected: &str) -> ImportError {
         let actual = self.text(option).map_or_else(|| wording::NOTHING.to_owned(), wording::text);
         ImportError::Unexpected {
             path: format!("{}.{option}", self.path),
@@ -148,32 +152,32 @@ impl Options {
     }
 
     /// A count, or 1 if not given.
-    pub(super) fn count_or_one(&self, option: &str) -> u32 {
+    fn count_or_one(&self, option: &str) -> u32 {
         self.text(option).and_then(parse_count).unwrap_or(1)
     }
 
     /// A percentage, if given.
-    pub(super) fn percent(&self, option: &str) -> Option<u8> {
+    fn percent(&self, option: &str) -> Option<u8> {
         self.text(option).and_then(parse_percent)
     }
 
     /// A size, if given.
-    pub(super) fn amount(&self, option: &str) -> Option<Amount> {
+    fn amount(&self, option: &str) -> Option<Amount> {
         self.text(option).and_then(|text| parse_amount(text, self.kibi()))
     }
 
     /// A size in bytes; `None` if not given, or if it is a share of an unknown size.
-    pub(super) fn bytes(&self, option: &str) -> Option<u64> {
+    fn bytes(&self, option: &str) -> Option<u64> {
         self.amount(option).and_then(Amount::bytes)
     }
 
     /// A duration, if given.
-    pub(super) fn duration(&self, option: &str) -> Option<Nanos> {
+    fn duration(&self, option: &str) -> Option<Nanos> {
         self.text(option).and_then(parse_duration)
     }
 
     /// Bytes for `k`, 1000 or 1024; `Ki` means the other one (fio's HOWTO, "kb_base").
-    pub(super) fn kibi(&self) -> u64 {
+    fn kibi(&self) -> u64 {
         if self.text("kb_base") == Some("1000") { 1000 } else { 1024 }
     }
 
@@ -189,7 +193,7 @@ impl Options {
     }
 
     /// Options, as text, that change what a job does and that a workload cannot express.
-    pub(super) fn unmapped_options(&self) -> Vec<String> {
+    fn unmapped_options(&self) -> Vec<String> {
         let others = self.values.iter().filter(|(option, value)| job::is_changing(option, value));
         others.chain(&self.unread).map(|(option, value)| wording::option(option, value)).collect()
     }
@@ -197,14 +201,14 @@ impl Options {
 
 /// A size: a number of bytes, or a share of the target.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Amount {
+enum Amount {
     Bytes(u64),
     Percent(f64),
 }
 
 impl Amount {
     /// The bytes, where they are known.
-    pub(super) fn bytes(self) -> Option<u64> {
+    fn bytes(self) -> Option<u64> {
         match self {
             Self::Bytes(bytes) => Some(bytes),
             Self::Percent(_) => None,
@@ -214,7 +218,7 @@ impl Amount {
 
 /// Reads `4096`, `4k`, `0x1000`, `1GiB`, `10%`. `kibi` is what `k` stands for: 1024, or 1000 with `kb_base=1000`. `Ki`
 /// stands for the other one.
-pub(super) fn parse_amount(text: &str, kibi: u64) -> Option<Amount> {
+fn parse_amount(text: &str, kibi: u64) -> Option<Amount> {
     let text = text.trim();
     if let Some(percent) = text.strip_suffix('%') {
         let percent = percent.parse().ok().filter(|percent| (0.0..=100.0).contains(percent));
@@ -237,7 +241,7 @@ pub(super) fn parse_amount(text: &str, kibi: u64) -> Option<Amount> {
 }
 
 /// Reads `5` (seconds), `500ms`, `2m`, `1h`, `10us`.
-pub(super) fn parse_duration(text: &str) -> Option<Nanos> {
+fn parse_duration(text: &str) -> Option<Nanos> {
     let text = text.trim();
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (digits, unit) = text.split_at(end);
@@ -254,23 +258,23 @@ pub(super) fn parse_duration(text: &str) -> Option<Nanos> {
 }
 
 /// Reads a number of threads or of I/Os in flight.
-pub(super) fn parse_count(text: &str) -> Option<u32> {
+fn parse_count(text: &str) -> Option<u32> {
     text.parse().ok().filter(|count| (1..=1 << 20).contains(count))
 }
 
-pub(super) fn parse_percent(text: &str) -> Option<u8> {
+fn parse_percent(text: &str) -> Option<u8> {
     text.parse().ok().filter(|percent| *percent <= 100)
 }
 
 /// Reads the θ of `zipf:1.2`, and what follows it, such as the position of the most popular address.
-pub(super) fn parse_zipf(text: &str) -> Option<(f64, Option<&str>)> {
+fn parse_zipf(text: &str) -> Option<(f64, Option<&str>)> {
     let text = text.strip_prefix("zipf:")?;
     let (theta, more) = text.split_once(':').map_or((text, None), |(theta, more)| (theta, Some(more)));
     theta.parse().ok().filter(|theta| *theta > 0.0 && *theta <= 10.0).map(|theta| (theta, more))
 }
 
 /// Reads `4k`, or `4k/70:64k/`: lengths with percents. Lengths without a percent share the remainder equally.
-pub(super) fn parse_lengths(text: &str, kibi: u64) -> Option<Vec<(u64, u64)>> {
+fn parse_lengths(text: &str, kibi: u64) -> Option<Vec<(u64, u64)>> {
     let mut lengths = Vec::new();
     for part in text.split(':') {
         let (size, percent) =
@@ -285,6 +289,240 @@ pub(super) fn parse_lengths(text: &str, kibi: u64) -> Option<Vec<(u64, u64)>> {
     let silent = lengths.iter().filter(|(_, percent)| percent.is_none()).count() as u64;
     let silent_percent = 100u64.saturating_sub(stated).checked_div(silent).unwrap_or(0);
     Some(lengths.into_iter().map(|(size, percent)| (size, percent.unwrap_or(silent_percent))).collect())
+}
+
+/// The workload for jobs with these options.
+pub(super) fn workload(name: impl Into<String>, options: &Options, streams: Vec<Stream>) -> Workload {
+    let lanes = options.copies();
+    let (access, cold) = access(options);
+    Workload {
+        lanes,
+        seed: options.text("randseed").and_then(|seed| seed.parse().ok()).unwrap_or(0),
+        access,
+        cold,
+        flush: options.flag("end_fsync"),
+        ..Workload::new(name, bound(options, lanes), streams)
+    }
+}
+
+/// The stream for all copies of a job.
+pub(super) fn stream(options: &Options, name: &str, notes: &mut Notes) -> Result<Stream, ImportError> {
+    let copies = options.copies();
+    let (op, is_random) = operation(options)?;
+    let mut unsaid = options.unmapped_options();
+    let mut leave_out = |option: &str| {
+        unsaid.extend(options.text(option).map(|value| wording::option(option, value)));
+    };
+    let size = size(options, op, &mut leave_out);
+    let pattern = access_pattern(options, is_random, copies, &mut leave_out);
+    let arrival = arrival(options, op, &size);
+    if options.text("rw").is_some_and(|rw| rw.contains(':') || rw.contains("trimwrite")) {
+        leave_out("rw");
+    }
+    if matches!(arrival, Arrival::Open { .. }) {
+        notes.add(Note::Paced, name);
+    }
+    if !is_random && copies > 1 && options.shares_file() && options.bytes("offset_increment").is_none() {
+        notes.add(Note::Overlapping, name);
+    }
+    if !unsaid.is_empty() {
+        notes.add(Note::Unmapped(unsaid.join(" ")), name);
+    }
+    let stream = Stream::new(op, size, pattern, arrival, data(options));
+    if !stream.has_writes() {
+        return Ok(stream);
+    }
+    if options.text("write_barrier").is_some_and(|writes| writes != "0") {
+        notes.add(Note::Barrier, name);
+    }
+    let every = |option: &str| options.bytes(option).map_or(0, |writes| writes as u32);
+    let sync = match options.text("sync") {
+        Some("1" | "sync") => Some(Durability::File),
+        Some("dsync") => Some(Durability::Data),
+        _ => None,
+    };
+    Ok(Stream { flush_every: every("fdatasync"), fsync_every: every("fsync"), sync, ..stream })
+}
+
+fn operation(options: &Options) -> Result<(Mix, bool), ImportError> {
+    let text = options.text("rw").unwrap_or("read");
+    let word = text.split(':').next().unwrap_or_default();
+    let (is_random, word) = match word.strip_prefix("rand") {
+        Some(word) => (true, word),
+        None => (false, word),
+    };
+    let op = match word {
+        "read" => Mix::Only(Op::Read),
+        // fio trims and then writes a block; a workload only has the write. A note names the trims.
+        "write" | "trimwrite" => Mix::Only(Op::Write),
+        "trim" => Mix::Only(Op::Trim),
+        "rw" | "readwrite" => mix(options),
+        _ => {
+            return Err(options.unexpected_error("rw", expected::OPERATION));
+        }
+    };
+    Ok((op, is_random))
+}
+
+fn mix(options: &Options) -> Mix {
+    const HALF: u8 = 50;
+    let reads = match (options.percent("rwmixread"), options.percent("rwmixwrite")) {
+        (Some(reads), _) => reads,
+        (None, Some(writes)) => 100 - writes,
+        (None, None) => HALF,
+    };
+    match reads {
+        0 => Mix::Only(Op::Write),
+        100 => Mix::Only(Op::Read),
+        reads => Mix::Reads(reads),
+    }
+}
+
+fn size(options: &Options, op: Mix, leave_out: &mut dyn FnMut(&str)) -> Size {
+    let option = if options.text("bssplit").is_some() { "bssplit" } else { "bs" };
+    let sides: Vec<&str> = options.text(option).unwrap_or("4096").split(',').collect();
+    // An empty side takes the value of the side before it.
+    let side = |index: usize| sides.iter().take(index + 1).rev().find(|side| !side.is_empty()).copied();
+    let lengths = |index: usize| parse_lengths(side(index)?, options.kibi());
+    let choices = match op {
+        Mix::Only(Op::Read | Op::Flush) => lengths(0),
+        Mix::Only(Op::Write) => lengths(1),
+        Mix::Only(Op::Trim) => lengths(2),
+        Mix::Reads(_) if side(0) == side(1) => lengths(0),
+        Mix::Reads(percent) => {
+            // A workload mixes the lengths of reads and writes; it cannot assign them to an operation.
+            leave_out(option);
+            lengths(0).zip(lengths(1)).map(|(reads, writes)| {
+                let share = |choices: Vec<(u64, u64)>, share: u8| {
+                    let sum: u64 = choices.iter().map(|(_, weight)| weight).sum();
+                    choices
+                        .into_iter()
+                        .map(move |(bytes, weight)| (bytes, weight * u64::from(share) * 100 / sum.max(1)))
+                };
+                share(reads, percent).chain(share(writes, 100 - percent)).collect()
+            })
+        }
+    };
+    let spelled = |choices: Vec<(u64, u64)>| match choices.as_slice() {
+        [(bytes, _)] => bytes.to_string(),
+        several => {
+            let heavy = several.iter().filter(|(_, weight)| *weight > 0);
+            heavy.map(|(bytes, weight)| format!("{bytes}:{weight}")).collect::<Vec<_>>().join(",")
+        }
+    };
+    choices.and_then(|choices| spelled(choices).parse().ok()).unwrap_or_else(|| {
+        leave_out(option);
+        Size::fixed(4096)
+    })
+}
+
+fn access_pattern(
+    options: &Options,
+    is_random: bool,
+    copies: u32,
+    leave_out: &mut dyn FnMut(&str),
+) -> AccessPattern {
+    let region = region(options, copies).unwrap_or_else(|| {
+        leave_out("offset");
+        match options.amount("size") {
+            // The size of a file that does not exist yet is unknown, and so is a share of it.
+            Some(Amount::Bytes(size)) => Region::bytes(0..size.saturating_mul(copies.into())),
+            _ => {
+                leave_out("size");
+                Region::WHOLE
+            }
+        }
+    });
+    if !is_random {
+        return AccessPattern::Sequential(region);
+    }
+    if let Some((theta, more)) = options.text("random_distribution").and_then(parse_zipf) {
+        if more.is_some() {
+            leave_out("random_distribution");
+        }
+        return AccessPattern::Zipf { region, theta };
+    }
+    match options.bytes("ba").filter(|align| *align > 0) {
+        Some(align) => AccessPattern::RandomAligned { region, align },
+        None => AccessPattern::Random(region),
+    }
+}
+
+/// The region of all copies; `None` if it mixes bytes and shares.
+fn region(options: &Options, copies: u32) -> Option<Region> {
+    let start = options.amount("offset").unwrap_or(Amount::Bytes(0));
+    let others = u64::from(copies) - 1;
+    match (start, options.amount("size")) {
+        (Amount::Bytes(start), Some(Amount::Bytes(size))) => {
+            let each =
+                if options.shares_file() { options.bytes("offset_increment").unwrap_or(0) } else { size };
+            Some(Region::bytes(start..start.saturating_add(size).saturating_add(each.saturating_mul(others))))
+        }
+        (Amount::Bytes(0), None) => Some(Region::WHOLE),
+        (Amount::Bytes(0), Some(Amount::Percent(percent))) => format!("0%..{percent}%").parse().ok(),
+        (Amount::Percent(start), None) => format!("{start}%..100%").parse().ok(),
+        (Amount::Percent(start), Some(Amount::Percent(percent))) => {
+            format!("{start}%..{}%", (start + percent).min(100.0)).parse().ok()
+        }
+        _ => None,
+    }
+}
+
+fn arrival(options: &Options, op: Mix, size: &Size) -> Arrival {
+    let depth = options.count_or_one("iodepth");
+    let (option, each) =
+        if options.text("rate_iops").is_some() { ("rate_iops", 1.0) } else { ("rate", size.mean()) };
+    let Some(text) = options.text(option) else { return Arrival::Closed { depth } };
+    let rate = |side: &str| parse_amount(side, options.kibi()).and_then(Amount::bytes).unwrap_or(0);
+    let rates: Vec<u64> = text.split(',').take(3).map(rate).collect();
+    // Each side has its own rate. Sides without one use the last rate given.
+    let rate = |index: usize| rates[index.min(rates.len() - 1)];
+    let sum = match op {
+        Mix::Only(Op::Read | Op::Flush) => rate(0),
+        Mix::Only(Op::Write) => rate(1),
+        Mix::Only(Op::Trim) => rate(2),
+        Mix::Reads(_) => rate(0).saturating_add(rate(1)),
+    };
+    if sum == 0 {
+        return Arrival::Closed { depth };
+    }
+    let inter_arrival = if options.text("rate_process") == Some("poisson") {
+        InterArrival::Poisson
+    } else {
+        InterArrival::Even
+    };
+    Arrival::Open { per_second: sum as f64 / each, inter_arrival, depth_max: depth }
+}
+
+fn data(options: &Options) -> DataClass {
+    match options.percent("buffer_compress_percentage") {
+        _ if options.flag("zero_buffers") => DataClass::Zero,
+        None | Some(0) => DataClass::Random,
+        Some(100) => DataClass::Zero,
+        Some(percent) => DataClass::Ratio(f32::from(100 - percent) / 100.0),
+    }
+}
+
+/// How I/Os reach the drive. By default fio goes through the page cache, which it drops first.
+fn access(options: &Options) -> (Access, bool) {
+    match options.text("ioengine") {
+        Some("null") => (Access::Null, false),
+        _ if options.is_direct() => (Access::Direct, false),
+        _ => (Access::Buffered, options.text("invalidate") != Some("0")),
+    }
+}
+
+/// The bound at which all copies together end.
+pub(super) fn bound(options: &Options, copies: u32) -> Until {
+    let total = |bound: u64| bound.saturating_mul(u64::from(copies));
+    let elapsed = options.duration("runtime").filter(|span| *span > Nanos::ZERO);
+    if options.flag("time_based") {
+        return Until { elapsed, ops: None, bytes: None };
+    }
+    let bytes = options.bytes("io_size").or_else(|| options.bytes("size"));
+    // An exported job with a count of I/Os has an amount only so that the count is reached.
+    let ops = options.bytes("number_ios").filter(|ops| *ops > 0).map(total);
+    Until { elapsed, ops, bytes: bytes.filter(|_| ops.is_none()).map(total) }
 }
 
 #[cfg(test)]

@@ -10,9 +10,8 @@ use likenew_core::workload::{Mix, Stream, Until, Workload};
 
 use super::ImportError;
 use super::document::{COUNT_MAX, Node};
-use super::options::Options;
-use super::stream::{self, stream};
-use super::tallies::{JobCounts, JobTraits, System};
+use super::options::{self, Options, stream};
+use super::tallies::{Counts, JobCounts, JobTraits, System};
 use crate::job::{Part, decode};
 use crate::wording::Notes;
 use crate::wording::expected;
@@ -50,11 +49,11 @@ fn workloads(
     notes: &mut Notes,
 ) -> Result<Vec<Segment>, ImportError> {
     let first = &group.streams[0].options;
-    let mut workload = stream::workload(&group.name, first, Vec::new());
+    let mut workload = options::workload(&group.name, first, Vec::new());
     // Notes about a rest are dropped, since its reads measure nothing.
     let (mut unsaid, is_rest) = (Notes::new(1), group.is_rest());
     let notes = if is_rest { &mut unsaid } else { notes };
-    let (mut parts, mut verify_counts) = (Parts::default(), Parts::default());
+    let (mut own, mut verified) = (Counts::default(), Counts::default());
     let mut read_back = Vec::new();
     for (index, jobs) in group.streams.iter().enumerate() {
         let stream = stream(&jobs.options, &group.name, notes)?;
@@ -65,74 +64,52 @@ fn workloads(
         for copy in &jobs.copies {
             // A stream's number has 16 bits; a list of more jobs would be gigabytes of JSON.
             let index = u16::try_from(index).map_err(|_| copy.unexpected_error(expected::STREAM_COUNT))?;
-            let traits = JobTraits { stream: index, op: stream.op, verification, is_one_pass, system };
-            let counts = JobCounts::read(copy, traits, &group.name, notes)?;
-            let read = counts.verify_counts.iter().map(|verify_counts| &verify_counts.tally);
-            for tally in counts.tallies.iter().chain(read) {
+            let (name, op) = (&*group.name, stream.op);
+            let traits = JobTraits { name, stream: index, op, verification, is_one_pass, system };
+            let counts = JobCounts::read(copy, traits, notes)?;
+            for tally in counts.own.tallies.iter().chain(&counts.verified.tallies) {
                 totals.add(tally).ok_or_else(|| copy.unexpected_error(expected::TOTALS))?;
             }
-            verify_counts.add_verified(&counts);
-            parts.add(counts);
+            own.add(counts.own);
+            verified.add(counts.verified);
         }
         let Stream { size, pattern, arrival, data, .. } = stream.clone();
         read_back.push(Stream::new(Mix::Only(Op::Read), size, pattern, arrival, data));
         workload.streams.push(stream);
     }
-    let verify = (!verify_counts.tallies.is_empty()).then(|| {
+    let verify = (!verified.tallies.is_empty()).then(|| {
         let name = format!("{}, verify", group.name);
         Workload { name, streams: read_back, ..workload.clone() }
     });
     if is_rest {
-        let until = Until::elapsed(parts.elapsed);
+        let until = Until::elapsed(own.elapsed);
         workload = Workload {
             lanes: workload.lanes,
             seed: workload.seed,
             ..Workload::new(&group.name, until, Vec::new())
         };
-        parts.tallies.clear();
+        own.tallies.clear();
     }
     // With `verify_only`, fio wrote nothing.
-    let first = (verify.is_none() || !parts.tallies.is_empty()).then(|| parts.segment(workload, started_at));
+    let first = (verify.is_none() || !own.tallies.is_empty()).then(|| own.segment(workload, started_at));
     let after = first.as_ref().map_or(started_at, |first| first.ended_at);
-    let second = verify.map(|workload| verify_counts.segment(workload, after));
+    let second = verify.map(|workload| verified.segment(workload, after));
     Ok(first.into_iter().chain(second).collect())
 }
 
-/// The results of all jobs of a workload.
-#[derive(Default)]
-struct Parts {
-    tallies: Vec<Tally>,
-    elapsed: Nanos,
-    /// The first error number that a job met, or 0.
-    error: i32,
-}
-
-impl Parts {
-    fn add(&mut self, counts: JobCounts) {
-        self.elapsed = self.elapsed.max(counts.elapsed);
-        self.fail(counts.error);
-        counts.tallies.into_iter().for_each(|tally| self.count(tally));
-    }
-
-    /// Adds what the job read to verify.
-    fn add_verified(&mut self, counts: &JobCounts) {
-        let Some(verify_counts) = &counts.verify_counts else { return };
-        self.elapsed = self.elapsed.max(verify_counts.elapsed);
-        self.fail(verify_counts.error);
-        self.count(verify_counts.tally.clone());
-    }
-
-    fn fail(&mut self, error: i32) {
+impl Counts {
+    /// Adds those of another job of the workload.
+    fn add(&mut self, other: Self) {
+        self.elapsed = self.elapsed.max(other.elapsed);
         if self.error == 0 {
-            self.error = error;
+            self.error = other.error;
         }
-    }
-
-    fn count(&mut self, tally: Tally) {
-        let same = |known: &&mut Tally| (known.stream, known.op) == (tally.stream, tally.op);
-        match self.tallies.iter_mut().find(same) {
-            Some(known) => known.merge(&tally),
-            None => self.tallies.push(tally),
+        for tally in other.tallies {
+            let same = |known: &&mut Tally| (known.stream, known.op) == (tally.stream, tally.op);
+            match self.tallies.iter_mut().find(same) {
+                Some(known) => known.merge(&tally),
+                None => self.tallies.push(tally),
+            }
         }
     }
 

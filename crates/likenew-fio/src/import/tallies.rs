@@ -15,7 +15,9 @@ use crate::wording::{Note, Notes};
 
 /// Facts about a job without which its counts are ambiguous.
 #[derive(Clone, Copy)]
-pub(super) struct JobTraits {
+pub(super) struct JobTraits<'a> {
+    /// The name of its workload.
+    pub(super) name: &'a str,
     /// The stream's number in the workload.
     pub(super) stream: u16,
     pub(super) op: Mix,
@@ -27,158 +29,155 @@ pub(super) struct JobTraits {
 }
 
 /// The results of one job, or of all its copies.
+#[derive(Default)]
 pub(super) struct JobCounts {
-    /// One tally for each operation that occurred.
+    /// What the job did; of a verifying job, its writes only.
+    pub(super) own: Counts,
+    /// What a verifying job read back, timed separately from its writes; no tally if it did not.
+    pub(super) verified: Counts,
+}
+
+/// Results with a time of their own. fio counts the time of verifying reads apart from that of the writes, and both
+/// overlap only in part.
+#[derive(Clone, Default)]
+pub(super) struct Counts {
+    /// One tally for each stream and operation that occurred.
     pub(super) tallies: Vec<Tally>,
     /// Run time, in fio's steps of a millisecond.
     pub(super) elapsed: Nanos,
-    /// What a verifying job read back, timed separately from its writes.
-    pub(super) verify_counts: Option<VerifyCounts>,
-    /// The first error number, or 0; for a verifying job, of its writes only.
+    /// The first error number, or 0.
     pub(super) error: i32,
 }
 
-/// What a verifying job read.
-pub(super) struct VerifyCounts {
-    pub(super) tally: Tally,
-    /// The error number that ended the verification, or 0.
-    pub(super) error: i32,
-    /// Time of the reads. fio counts it apart from the time of the writes, and both overlap only in part.
-    pub(super) elapsed: Nanos,
+/// Reads the results of a job, with notes of what they do not say.
+struct JobReader<'a> {
+    traits: JobTraits<'a>,
+    notes: &'a mut Notes,
+    counts: JobCounts,
 }
 
 impl JobCounts {
     pub(super) fn read(
         job: &Node<'_>,
-        traits: JobTraits,
-        name: &str,
+        traits: JobTraits<'_>,
         notes: &mut Notes,
     ) -> Result<Self, ImportError> {
-        let mut counts = Self { tallies: Vec::new(), elapsed: Nanos::ZERO, verify_counts: None, error: 0 };
+        let mut reader = JobReader { traits, notes, counts: Self::default() };
         match job.get("mixed") {
-            Some(mixed) if job.get("read").is_none() => counts.mixed_sides(&mixed, traits, name, notes)?,
-            _ => counts.sides(job, traits, name, notes)?,
+            Some(mixed) if job.get("read").is_none() => reader.mixed_sides(&mixed)?,
+            _ => reader.sides(job)?,
         }
         if let Some(sync) = job.get("sync") {
             // `total_ios` counts fsync only, but fio also times fdatasync (fio 3.33).
             let timed = sync.get("lat_ns").and_then(|times| times.get("N"));
             let timed = timed.map_or(Ok(0), |count| count.count())?;
             let ios = sync.need("total_ios", expected::FLUSH_COUNT)?.count()?.max(timed);
-            let latency = if ios > 0 { Latency::read(&sync, name, notes)? } else { Latency::default() };
-            counts.add(&Side { ios, latency, ..Side::default() }, traits.stream, Op::Flush);
+            let latency =
+                if ios > 0 { Latency::read(&sync, traits.name, reader.notes)? } else { Latency::default() };
+            reader.add(&Side { ios, latency, ..Side::default() }, Op::Flush);
         }
-        counts.failures(job, traits, name, notes)?;
-        Ok(counts)
+        reader.failures(job)?;
+        Ok(reader.counts)
+    }
+}
+
+impl JobReader<'_> {
+    fn note(&mut self, note: Note) {
+        self.notes.add(note, self.traits.name);
     }
 
     /// Adds reads, writes and trims that fio counted separately.
-    fn sides(
-        &mut self,
-        job: &Node<'_>,
-        traits: JobTraits,
-        name: &str,
-        notes: &mut Notes,
-    ) -> Result<(), ImportError> {
-        let JobTraits { stream, verification, .. } = traits;
-        let mut side = |op: Op| Side::read(&job.need(op.name(), expected::SIDE)?, name, notes);
+    fn sides(&mut self, job: &Node<'_>) -> Result<(), ImportError> {
+        let JobTraits { name, stream, verification, .. } = self.traits;
+        let mut side = |op: Op| Side::read(&job.need(op.name(), expected::SIDE)?, name, self.notes);
         let (read, write, trim) = (side(Op::Read)?, side(Op::Write)?, side(Op::Trim)?);
         let is_split = matches!(verification, Verification::AfterWrites | Verification::BetweenWrites);
         // With `verify_only` fio counts I/Os that it did not do. Such writes have no time; fio rounds the time of real
         // ones up to a millisecond (`update_runtime` in its `backend.c`).
         let is_dry = verification != Verification::Off && write.bytes > 0 && write.elapsed == Nanos::ZERO;
         if is_dry && !is_split {
-            notes.add(Note::DryMix, name);
+            self.note(Note::DryMix);
             return Ok(());
         }
         if read.ios > 0 && (is_dry || verification == Verification::AfterWrites) {
-            notes.add(if is_dry { Note::DryWrites } else { Note::VerifyCounts }, name);
-            let tally = read.tally(stream, Op::Read);
-            self.verify_counts = Some(VerifyCounts { tally, error: 0, elapsed: read.elapsed });
+            self.note(if is_dry { Note::DryWrites } else { Note::VerifyCounts });
+            let tallies = vec![read.tally(stream, Op::Read)];
+            self.counts.verified = Counts { tallies, elapsed: read.elapsed, error: 0 };
         } else {
-            self.add(&read, stream, Op::Read);
+            self.add(&read, Op::Read);
         }
         if is_dry {
             return Ok(());
         }
-        let last_reads = self.elapsed;
-        self.add(&write, stream, Op::Write);
-        self.add(&trim, stream, Op::Trim);
+        let last_reads = self.counts.own.elapsed;
+        self.add(&write, Op::Write);
+        self.add(&trim, Op::Trim);
         match verification {
             Verification::BetweenWrites if read.ios > 0 => {
-                self.elapsed = write.elapsed.max(trim.elapsed) + last_reads;
-                notes.add(Note::VerifiedBetween, name);
+                self.counts.own.elapsed = write.elapsed.max(trim.elapsed) + last_reads;
+                self.note(Note::VerifiedBetween);
             }
-            Verification::AmongReads if read.ios > 0 => notes.add(Note::VerifiedAmong, name),
+            Verification::AmongReads if read.ios > 0 => self.note(Note::VerifiedAmong),
             _ => {}
         }
-        self.note_instant(name, notes);
+        self.note_instant();
         Ok(())
     }
 
     /// Adds reads and writes that fio counted together.
-    fn mixed_sides(
-        &mut self,
-        node: &Node<'_>,
-        traits: JobTraits,
-        name: &str,
-        notes: &mut Notes,
-    ) -> Result<(), ImportError> {
-        let JobTraits { stream, op, verification, .. } = traits;
-        let side = Side::read(node, name, notes)?;
-        let reads = match (op, verification) {
+    fn mixed_sides(&mut self, node: &Node<'_>) -> Result<(), ImportError> {
+        let side = Side::read(node, self.traits.name, self.notes)?;
+        let reads = match (self.traits.op, self.traits.verification) {
             (Mix::Only(op), Verification::Off) => {
-                self.add(&side, stream, op);
-                self.note_instant(name, notes);
+                self.add(&side, op);
+                self.note_instant();
                 return Ok(());
             }
             (Mix::Only(op), _) => {
                 // The time is that of the longer phase (`sum_thread_stats` in fio's `stat.c`).
-                notes.add(Note::MixedVerify, name);
-                self.add(&Side { elapsed: Nanos::ZERO, ..side }, stream, op);
+                self.note(Note::MixedVerify);
+                self.add(&Side { elapsed: Nanos::ZERO, ..side }, op);
                 return Ok(());
             }
             (Mix::Reads(percent), Verification::Off) => f64::from(percent) / 100.0,
             (Mix::Reads(percent), _) => {
                 // Every write is read back once.
-                notes.add(Note::VerifiedAmong, name);
+                self.note(Note::VerifiedAmong);
                 let writes = 1.0 - f64::from(percent) / 100.0;
                 1.0 / (1.0 + writes)
             }
         };
-        notes.add(Note::Mixed, name);
+        self.note(Note::Mixed);
         let part = |count: u64| (count as f64 * reads).round() as u64;
         let (read_latency, write_latency) = side.latency.divide(reads);
         let (ios, bytes, short) = (part(side.ios), part(side.bytes), part(side.short));
         let elapsed = side.elapsed;
-        self.add(&Side { ios, bytes, short, elapsed, latency: read_latency }, stream, Op::Read);
+        self.add(&Side { ios, bytes, short, elapsed, latency: read_latency }, Op::Read);
         let (ios, bytes, short) = (side.ios - ios, side.bytes - bytes, side.short - short);
-        self.add(&Side { ios, bytes, short, elapsed, latency: write_latency }, stream, Op::Write);
-        self.note_instant(name, notes);
+        self.add(&Side { ios, bytes, short, elapsed, latency: write_latency }, Op::Write);
+        self.note_instant();
         Ok(())
     }
 
-    fn note_instant(&self, name: &str, notes: &mut Notes) {
-        if self.elapsed == Nanos::ZERO && self.tallies.iter().any(|tally| tally.bytes > 0) {
-            notes.add(Note::Instant, name);
+    fn note_instant(&mut self) {
+        let own = &self.counts.own;
+        if own.elapsed == Nanos::ZERO && own.tallies.iter().any(|tally| tally.bytes > 0) {
+            self.note(Note::Instant);
         }
     }
 
-    fn add(&mut self, side: &Side, stream: u16, op: Op) {
-        self.elapsed = self.elapsed.max(side.elapsed);
+    fn add(&mut self, side: &Side, op: Op) {
+        let own = &mut self.counts.own;
+        own.elapsed = own.elapsed.max(side.elapsed);
         if side.ios > 0 {
-            self.tallies.push(side.tally(stream, op));
+            own.tallies.push(side.tally(self.traits.stream, op));
         }
     }
 
     /// Assigns the errors, which fio counts by job, to operations.
-    fn failures(
-        &mut self,
-        job: &Node<'_>,
-        traits: JobTraits,
-        name: &str,
-        notes: &mut Notes,
-    ) -> Result<(), ImportError> {
-        let errno = |error: Node<'_>| error.errno().map(|number| System::errno(traits.system, number));
+    fn failures(&mut self, job: &Node<'_>) -> Result<(), ImportError> {
+        let system = self.traits.system;
+        let errno = |error: Node<'_>| error.errno().map(|number| System::errno(system, number));
         let ended_with = job.get("error").map_or(Ok(0), errno)?;
         // fio gives both with `continue_on_error` only. Neither includes the error that ended the job.
         let passed = job.get("total_err").map_or(Ok(0), |total| total.count())?;
@@ -188,46 +187,50 @@ impl JobCounts {
             return Ok(());
         }
         let error = if ended_with == 0 { first } else { ended_with };
-        let Some(verify_counts) = &mut self.verify_counts else {
-            self.fail(errors, error, traits, name, notes);
-            return Ok(());
-        };
-        let verification = format!("{name}, verify");
-        let mut fail_verified = |errors: u64| {
-            verify_counts.error = error;
-            verify_counts.tally.errors = errors;
-            verify_counts.tally.ios = verify_counts.tally.ios.max(errors);
-            notes.add(Note::Failed(error), &verification);
-        };
         // fio verifies only after the writes ended without an error (`thread_main` in its `backend.c`).
-        let is_sole = traits.is_one_pass && passed == 0;
-        if error == DATA_DIFFERS && (first == 0 || first == DATA_DIFFERS)
+        let is_sole = self.traits.is_one_pass && passed == 0;
+        if self.counts.verified.tallies.is_empty() {
+            self.fail(errors, error);
+        } else if error == DATA_DIFFERS && (first == 0 || first == DATA_DIFFERS)
             || is_sole
-            || self.tallies.is_empty()
+            || self.counts.own.tallies.is_empty()
         {
-            fail_verified(errors);
+            self.fail_verified(errors, error);
         } else if error == DATA_DIFFERS {
             // The writes skipped their own errors, and the verification ended with this one.
-            fail_verified(1);
-            self.fail(passed, first, traits, name, notes);
+            self.fail_verified(1, error);
+            self.fail(passed, first);
         } else {
             // It is unknown which of the two phases failed, so neither counts as good.
-            fail_verified(0);
-            self.fail(errors, error, traits, name, notes);
+            self.fail_verified(0, error);
+            self.fail(errors, error);
         }
         Ok(())
     }
 
+    fn fail_verified(&mut self, errors: u64, error: i32) {
+        self.counts.verified.fail(errors, error);
+        self.notes.add(Note::Failed(error), &format!("{}, verify", self.traits.name));
+    }
+
     /// Keeps errors with the first operation of the job.
-    fn fail(&mut self, errors: u64, error: i32, traits: JobTraits, name: &str, notes: &mut Notes) {
-        self.error = error;
-        notes.add(Note::Failed(error), name);
-        if self.tallies.is_empty() {
-            let op = if let Mix::Only(op) = traits.op { op } else { Op::Read };
-            self.tallies.push(Tally::new(traits.stream, op));
+    fn fail(&mut self, errors: u64, error: i32) {
+        self.note(Note::Failed(error));
+        if self.counts.own.tallies.is_empty() {
+            let op = if let Mix::Only(op) = self.traits.op { op } else { Op::Read };
+            self.counts.own.tallies.push(Tally::new(self.traits.stream, op));
         }
-        self.tallies[0].errors = errors;
-        self.tallies[0].ios = self.tallies[0].ios.max(errors);
+        self.counts.own.fail(errors, error);
+    }
+}
+
+impl Counts {
+    /// Keeps errors with the first operation, of which there is one.
+    fn fail(&mut self, errors: u64, error: i32) {
+        self.error = error;
+        let tally = &mut self.tallies[0];
+        tally.errors = errors;
+        tally.ios = tally.ios.max(errors);
     }
 }
 

@@ -282,7 +282,7 @@ fn damage_is_named_by_its_place() {
     let cut = &text[..text.len() / 2];
     let error = import(cut).unwrap_err();
     assert!(error.to_string().ends_with(": the file is cut off"), "{error}");
-    let ImportError::CutOff { line, .. } = error else { panic!("{error}") };
+    let ImportError::Malformed { line, .. } = error else { panic!("{error}") };
     assert_eq!(line, cut.lines().count());
     let after_note = format!("fio: a note\n{}", text.replacen("\"bw\" : ", "\"bw\" : nan", 1));
     let place = after_note.lines().position(|line| line.contains("nan")).unwrap() + 1;

@@ -1,12 +1,9 @@
 //! Reads iozone's output: its table of record and file sizes (`-a`, `-i`), its report for spreadsheets (`-R`), and its
 //! summary of several processes (`-t`). iozone's kB is 2¹⁰ bytes.
 
-use std::sync::LazyLock;
-
 use likenew_core::io::Op;
-use regex::Regex;
 
-use super::{Figure, Figures, KIB, number, pattern, unit};
+use super::{Figure, Figures, KIB, number, op, unit};
 use crate::wording;
 
 /// A test: its heading in the table, its title in the report, its name, its operation, and whether it is random.
@@ -65,7 +62,7 @@ impl Scale {
 
 /// Words of a line and the columns where they end. A number belongs to the heading that ends nearby.
 fn words(line: &str) -> impl Iterator<Item = (&str, usize)> {
-    static WORD: LazyLock<Regex> = LazyLock::new(|| pattern(r"\S+"));
+    patterns! { WORD = r"\S+"; }
     WORD.find_iter(line).map(|word| (word.as_str(), word.end()))
 }
 
@@ -112,7 +109,7 @@ pub(super) fn table(text: &str) -> Figures {
 
 /// Reads `"Writer report"`, a line of record sizes, then lines of a file size and its values; 0 means not measured.
 pub(super) fn report(text: &str) -> Figures {
-    static TITLE: LazyLock<Regex> = LazyLock::new(|| pattern(r#"^\s*"(?<title>[\w -]+) report"\s*$"#));
+    patterns! { TITLE = r#"^\s*"(?<title>[\w -]+) report"\s*$"#; }
     let scale = Scale::of(text);
     let size = |word: &str| word.strip_prefix('"')?.strip_suffix('"')?.parse::<u64>().ok();
     let (mut test, mut records, mut figures) = (None, Vec::<u64>::new(), Figures::default());
@@ -139,18 +136,16 @@ pub(super) fn report(text: &str) -> Figures {
 
 /// Reads `Children see throughput for  4 initial writers  =  524108.97 kB/sec`.
 pub(super) fn throughput(text: &str) -> Figures {
-    static LINE: LazyLock<Regex> = LazyLock::new(|| {
-        pattern(
-            r"Children see throughput for\s+(?<count>\d+) (?<what>[\w -]*(?<op>read|writ)ers)\s*=\s*(?<rate>[\d.]+) (?<unit>[kKMG]B)/sec",
-        )
-    });
-    static RECORD: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)in (?<kib>\d+) kbyte records"));
+    patterns! {
+        LINE = r"Children see throughput for\s+(?<count>\d+) (?<what>[\w -]*(?<op>read|writ)ers)\s*=\s*(?<rate>[\d.]+) (?<unit>[kKMG]B)/sec";
+        RECORD = r"(?i)in (?<kib>\d+) kbyte records";
+    }
     let record = RECORD.captures(text).and_then(|captures| {
         let kib = captures["kib"].parse::<u32>().ok()?;
         kib.checked_mul(KIB).filter(|bytes| *bytes > 0)
     });
     let figure = |captures: regex::Captures<'_>| {
-        let op = if &captures["op"] == "read" { Op::Read } else { Op::Write };
+        let op = op(&captures["op"]);
         let rate = number(&captures["rate"])? * unit(&captures["unit"], 1024.0)?;
         let name = format!("{} {}", &captures["count"], &captures["what"]);
         let sequential = Figure::sequential(name, op, rate);

@@ -2,17 +2,14 @@
 //! the direction and the length of the I/O, which is 0 for a mean (`log_avg_msec`). Only the file's name tells what the
 //! value is.
 
-use std::sync::LazyLock;
-
 use likenew_core::io::{DataClass, Op, Outcome, Sample};
 use likenew_core::region::Region;
 use likenew_core::segment::{Cell, Recorder as _, Segment, SegmentRecorder, Stop, Windows};
 use likenew_core::tally::{Latencies, Tally};
 use likenew_core::units::Nanos;
 use likenew_core::workload::{AccessPattern, Mix, Stream, Until, Workload};
-use regex::Regex;
 
-use super::{MIB, pattern};
+use super::MIB;
 use crate::import::{Import, ImportError, import_of, of_tallies};
 use crate::wording::{self, LogKind};
 
@@ -83,9 +80,7 @@ impl Line {
 
 /// Reads a log of fio; `None` if the text is none. `file_name` may be a path.
 pub(super) fn read(text: &str, file_name: &str) -> Result<Option<Import>, ImportError> {
-    static NAME: LazyLock<Regex> = LazyLock::new(|| {
-        pattern(r"(?<name>[^/\\]*)_(?<kind>bw|iops|slat|clat|lat)(?:\.\d+)?\.log(?:\.\w+)?$")
-    });
+    patterns! { NAME = r"(?<name>[^/\\]*)_(?<kind>bw|iops|slat|clat|lat)(?:\.\d+)?\.log(?:\.\w+)?$"; }
     let (mut lines, mut unread_lines) = (Vec::new(), Vec::new());
     for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         match Line::read(index + 1, line) {

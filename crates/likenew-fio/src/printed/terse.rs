@@ -2,14 +2,10 @@
 //! form of fio's JSON, from which the same code makes segments. It has no settings, whole IOPS in place of counts, and
 //! latencies in microseconds.
 
-use std::sync::LazyLock;
-
 use likenew_core::segment::Segment;
 use likenew_core::units::Nanos;
-use regex::Regex;
 use serde_json::{Map, Value, json};
 
-use super::pattern;
 use crate::import::{Import, ImportError, import_of, of_jobs};
 use crate::wording::{self, Notes};
 
@@ -31,8 +27,7 @@ const ENGINE: &str = "fio (terse)";
 /// Reads all terse lines, whatever else was printed; `None` if there is none.
 pub(super) fn read(text: &str) -> Result<Option<Import>, ImportError> {
     // Version 2 does not name the version of fio.
-    static LINE: LazyLock<Regex> =
-        LazyLock::new(|| pattern(r"(?:^|\s)(?:(?<version>[345]);(?<fio>fio-[^;]*)|2);(?<rest>.*%=.*)$"));
+    patterns! { LINE = r"(?:^|\s)(?:(?<version>[345]);(?<fio>fio-[^;]*)|2);(?<rest>.*%=.*)$"; }
     let (mut jobs, mut engine) = (Vec::new(), ENGINE.to_owned());
     for (index, line) in text.lines().enumerate() {
         let Some(captures) = LINE.captures(line) else { continue };

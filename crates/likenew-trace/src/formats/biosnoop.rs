@@ -7,14 +7,12 @@
 //! no disk. Source: `tools/biosnoop.py` and `libbpf-tools/biosnoop.c` of bcc.
 
 use likenew_core::io::Op;
-use likenew_core::trace::TraceIo;
-use likenew_core::units::Nanos;
 
 use super::block_layer::{Payload, Range, payload};
 use super::{Format, Parse, SECTOR};
 use crate::error::LineError;
-use crate::intake::{Columns, Intake, LENGTH_MAX, SPAN_MAX};
-use crate::lines::Cursor;
+use crate::intake::{Intake, LENGTH_MAX, Row, SPAN_MAX};
+use crate::lines::{Fields, Separator, Value};
 use crate::notes::{Counted, Note};
 use crate::wording::expected;
 
@@ -51,34 +49,27 @@ impl Parse for Biosnoop {
             intake.notes.count(Counted::LostEvents);
             return Ok(());
         }
-        let mut cursor = Cursor::new(line);
-        let is_negative = cursor.take(b'-');
-        let time = cursor.seconds(expected::TIME_SECONDS)?;
-        cursor.blanks(expected::BLANK)?;
+        let mut fields = Fields::new(line, Separator::Blanks);
+        let is_negative = fields.cursor.take(b'-');
+        let time = fields.cursor.seconds(expected::TIME_SECONDS)?;
+        fields.next()?;
         let behind = *self.behind.get_or_insert_with(|| numbers_at_end(line).max(BEHIND_MIN));
-        let before = cursor.before_last_words(behind + 1);
+        let before = fields.cursor.before_last_words(behind + 1);
         let (program, disk) =
-            before.and_then(program_and_disk).ok_or(cursor.line_error(expected::BIOSNOOP))?;
-        cursor.skip(before.unwrap_or_default().len());
-        cursor.blanks(expected::BLANK)?;
-        let letters_at = cursor.at();
-        let letters = cursor.word();
-        cursor.blanks(expected::BLANK)?;
-        let mut columns = Columns { offset: cursor.at(), ..Columns::default() };
-        let sector = cursor.number(expected::SECTOR)?;
-        cursor.blanks(expected::BLANK)?;
-        columns.length = cursor.at();
-        let bytes = cursor.number(expected::SIZE_BYTES)?;
+            before.and_then(program_and_disk).ok_or(fields.cursor.line_error(expected::BIOSNOOP))?;
+        fields.cursor.skip(before.unwrap_or_default().len());
+        let letters_at = fields.next()?;
+        let letters = fields.cursor.word();
+        let sector = fields.number(expected::SECTOR)?;
+        let Value { number: bytes, column: bytes_at } = fields.number(expected::SIZE_BYTES)?;
         for _ in BEHIND_MIN..behind {
-            cursor.blanks(expected::BLANK)?;
-            cursor.word();
+            fields.text()?;
         }
-        cursor.blanks(expected::BLANK)?;
-        columns.latency = cursor.at();
-        let latency = cursor.seconds(expected::LATENCY_MILLISECONDS)? / 1_000;
-        cursor.end()?;
+        let Value { number: latency, column: latency_at } = fields.seconds(expected::LATENCY_MILLISECONDS)?;
+        let latency = latency / 1_000;
+        fields.cursor.end()?;
         if latency > SPAN_MAX.0 {
-            return Err(LineError::at(columns.latency, expected::LATENCY_BELOW_YEAR));
+            return Err(LineError::at(latency_at, expected::LATENCY_BELOW_YEAR));
         }
         let moved =
             payload(letters, bytes / SECTOR).ok_or(LineError::at(letters_at, expected::KNOWN_LETTERS))?;
@@ -102,12 +93,14 @@ impl Parse for Biosnoop {
         if !intake.volumes.selects(disk)? {
             return Ok(());
         }
-        let (offset, length) = Range { sector, sectors: bytes / SECTOR, bracket: b"" }.bytes(columns)?;
+        let sectors = Value { number: bytes / SECTOR, column: bytes_at };
+        let (offset, length) = Range { sector, sectors, bracket: b"" }.bytes()?;
         // The libbpf tool prints unsigned differences, which wrap for I/Os that ended before the first one it traced.
         let end = if is_negative { START.saturating_sub(time) } else { START.wrapping_add(time) };
-        let (at, latency) = (Nanos(end.saturating_sub(latency)), Some(Nanos(latency)));
+        let at = Value { number: end.saturating_sub(latency), column: 0 };
+        let latency = Some(Value { number: latency, column: latency_at });
         let application = intake.applications.index(program);
-        intake.put(TraceIo { at, op, offset, length, latency, application }, columns)
+        intake.put(Row { at, op, offset, length, latency }, application)
     }
 }
 

@@ -4,13 +4,11 @@
 //! the device mapper, are read by their Q rows. Linux's blk tracer with the option `blk_classic` prints the same
 //! without a sequence. Source: blkparse(1).
 
-use likenew_core::units::Nanos;
-
 use super::block_layer::{Event, EventKind, Layer, Layers, action, device, letters, range};
 use super::{Format, Parse};
 use crate::error::LineError;
-use crate::intake::{Columns, Intake};
-use crate::lines::Cursor;
+use crate::intake::Intake;
+use crate::lines::{Cursor, Value};
 use crate::notes::Counted;
 use crate::wording::expected;
 
@@ -27,8 +25,7 @@ struct Blkparse {
 /// The first fields of a row.
 struct Row<'l> {
     device: &'l [u8],
-    at: Nanos,
-    at_column: usize,
+    at: Value,
     /// The step in an I/O's life, if the row is about an I/O.
     event: Option<(Layer, EventKind)>,
 }
@@ -56,7 +53,7 @@ impl Parse for Blkparse {
             let is_row = row(&mut cursor).is_ok();
             return if is_row { Err(LineError::at(0, expected::NOTHING_AFTER_SUMMARY)) } else { Ok(()) };
         }
-        let Row { device, at, at_column, event } = row(&mut cursor)?;
+        let Row { device, at, event } = row(&mut cursor)?;
         let Some(event) = event else { return Ok(()) };
         if !self.layers.take(device, event)? {
             return Ok(());
@@ -66,9 +63,8 @@ impl Parse for Blkparse {
             intake.notes.count(Counted::Commands);
             return Ok(());
         }
-        let mut columns = Columns { at: at_column, ..Columns::default() };
-        let range = range(&mut cursor, &mut columns)?;
-        Event { at, kind: event.1, device, letters, letters_at, range, columns }.apply_to(intake)
+        let range = range(&mut cursor)?;
+        Event { at, kind: event.1, device, letters, letters_at, range }.apply_to(intake)
     }
 }
 
@@ -93,12 +89,11 @@ fn row<'l>(cursor: &mut Cursor<'l>) -> Result<Row<'l>, LineError> {
         cursor.number(expected::SEQUENCE_OR_TIME)?;
         cursor.blanks(expected::TIME_SECONDS)?;
     }
-    let at_column = cursor.at();
-    let at = Nanos(cursor.seconds(expected::TIME_SECONDS)?);
+    let at = Value { column: cursor.at(), number: cursor.seconds(expected::TIME_SECONDS)? };
     cursor.blanks(expected::PROCESS_NUMBER)?;
     cursor.number(expected::PROCESS_NUMBER)?;
     cursor.blanks(expected::ACTION)?;
     let line_error = cursor.line_error(expected::ACTION);
     let event = action(cursor.word()).ok_or(line_error)?;
-    Ok(Row { device, at, at_column, event })
+    Ok(Row { device, at, event })
 }

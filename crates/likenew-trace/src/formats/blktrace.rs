@@ -6,14 +6,13 @@
 
 use std::io::Write as _;
 
-use likenew_core::units::Nanos;
 use rustc_hash::FxHashMap;
 
 use super::block_layer::{Event, EventKind, Layer, Layers, Range};
 use super::{Format, Parse, SECTOR};
 use crate::error::LineError;
-use crate::intake::{Columns, Intake};
-use crate::lines::Framing;
+use crate::intake::Intake;
+use crate::lines::{Framing, Value};
 use crate::notes::Counted;
 use crate::wording::expected;
 
@@ -116,14 +115,18 @@ impl Parse for Blktrace {
             EventKind::Complete => b"",
             _ => self.names.get(&record.word(PROCESS)).map_or(&b""[..], |name| name),
         };
+        let value = |number, column| Value { number, column };
         let event = Event {
-            at: Nanos(record.long(TIME)),
+            at: value(record.long(TIME), TIME),
             kind: event.1,
             device: &device,
             letters: letters(action),
             letters_at: ACTION,
-            range: Range { sector: record.long(SECTOR_AT), sectors: bytes / SECTOR, bracket },
-            columns: Columns { at: TIME, offset: SECTOR_AT, length: BYTES, latency: TIME },
+            range: Range {
+                sector: value(record.long(SECTOR_AT), SECTOR_AT),
+                sectors: value(bytes / SECTOR, BYTES),
+                bracket,
+            },
         };
         event.apply_to(intake)
     }

@@ -4,14 +4,13 @@
 //! the medium), A (read ahead), S (a program waits for it), M (metadata). Source: `blk_fill_rwbs` of Linux.
 
 use likenew_core::io::Op;
-use likenew_core::trace::TraceIo;
 use likenew_core::units::Nanos;
 use rustc_hash::FxHashSet;
 
 use super::SECTOR;
 use crate::error::{LineError, LineProblem};
-use crate::intake::{Columns, Intake};
-use crate::lines::Cursor;
+use crate::intake::{Intake, Row};
+use crate::lines::{Cursor, Value};
 use crate::notes::Counted;
 use crate::wording::expected;
 
@@ -87,44 +86,42 @@ impl Layers {
     }
 }
 
-/// An event, and where its values are in the line.
+/// An event of one line.
 pub(super) struct Event<'l> {
-    pub(super) at: Nanos,
+    pub(super) at: Value,
     pub(super) kind: EventKind,
     pub(super) device: &'l [u8],
     pub(super) letters: &'l [u8],
     pub(super) letters_at: usize,
     pub(super) range: Range<'l>,
-    pub(super) columns: Columns,
 }
 
 impl Event<'_> {
     /// Passes the event to `intake` if it concerns the selected volume.
     pub(super) fn apply_to(self, intake: &mut Intake) -> Result<(), LineError> {
-        let moved = payload(self.letters, self.range.sectors);
+        let moved = payload(self.letters, self.range.sectors.number);
         let moved = moved.ok_or(LineError::at(self.letters_at, expected::KNOWN_LETTERS))?;
         let Payload::Io(op) = moved else {
             intake.notes.count(Counted::NoBlocks);
             return Ok(());
         };
-        let (offset, length) = self.range.bytes(self.columns)?;
+        let (offset, length) = self.range.bytes()?;
         match self.kind {
             EventKind::Issue => {
                 if !intake.volumes.selects(self.device)? {
                     return Ok(());
                 }
                 let application = intake.applications.index(self.range.bracket);
-                let io = TraceIo { at: self.at, op, offset, length, latency: None, application };
-                intake.issue(io, self.columns)
+                intake.issue(Row { at: self.at, op, offset, length, latency: None }, application)
             }
             _ if !intake.volumes.is_chosen(self.device) => Ok(()),
             EventKind::Complete => {
                 if !matches!(self.range.bracket, b"0" | b"") {
                     intake.notes.count(Counted::Failures);
                 }
-                intake.complete(op, offset, length, self.at)
+                intake.complete(op, offset.number, length.number, Nanos(self.at.number))
             }
-            EventKind::Requeued => intake.requeue(op, offset),
+            EventKind::Requeued => intake.requeue(op, offset.number),
         }
     }
 }
@@ -138,41 +135,40 @@ pub(super) fn letters<'l>(cursor: &mut Cursor<'l>) -> Result<(&'l [u8], usize), 
 
 /// The sectors of a request, and the text in brackets after them.
 pub(super) struct Range<'l> {
-    pub(super) sector: u64,
-    pub(super) sectors: u64,
+    pub(super) sector: Value,
+    pub(super) sectors: Value,
     /// In an issue event the program, in a completion the error.
     pub(super) bracket: &'l [u8],
 }
 
 /// Reads `SECTOR + COUNT (…) … [BRACKET]`. A request without blocks has `SECTOR [BRACKET]` or only the bracket.
-pub(super) fn range<'l>(cursor: &mut Cursor<'l>, columns: &mut Columns) -> Result<Range<'l>, LineError> {
+pub(super) fn range<'l>(cursor: &mut Cursor<'l>) -> Result<Range<'l>, LineError> {
     cursor.skip_blanks();
-    columns.offset = cursor.at();
-    let (mut sector, mut sectors) = (0, 0);
+    let mut sector = Value { number: 0, column: cursor.at() };
     if cursor.peek().is_some_and(|byte| byte.is_ascii_digit()) {
-        sector = cursor.number(expected::SECTOR)?;
+        sector.number = cursor.number(expected::SECTOR)?;
         cursor.skip_blanks();
     }
+    let mut sectors = Value::default();
     if cursor.take(b'+') {
         cursor.skip_blanks();
-        columns.length = cursor.at();
-        sectors = cursor.number(expected::SECTOR_COUNT)?;
+        sectors = Value { column: cursor.at(), number: cursor.number(expected::SECTOR_COUNT)? };
     }
     Ok(Range { sector, sectors, bracket: bracket(cursor)? })
 }
 
 impl Range<'_> {
     /// First byte and length in bytes.
-    pub(super) fn bytes(&self, columns: Columns) -> Result<(u64, u64), LineError> {
-        if self.sectors == 0 {
-            return Ok((0, 0));
+    pub(super) fn bytes(&self) -> Result<(Value, Value), LineError> {
+        let Self { sector, sectors, .. } = *self;
+        if sectors.number == 0 {
+            return Ok((Value { number: 0, ..sector }, sectors));
         }
-        let offset = self
-            .sector
-            .checked_mul(SECTOR)
-            .ok_or(LineError::at(columns.offset, expected::SECTOR_IN_RANGE))?;
-        let length = self.sectors.checked_mul(SECTOR);
-        Ok((offset, length.ok_or(LineError::at(columns.length, expected::SECTOR_COUNT_IN_RANGE))?))
+        let bytes = |count: Value, expected: &'static str| match count.number.checked_mul(SECTOR) {
+            Some(number) => Ok(Value { number, ..count }),
+            None => Err(LineError::at(count.column, expected)),
+        };
+        Ok((bytes(sector, expected::SECTOR_IN_RANGE)?, bytes(sectors, expected::SECTOR_COUNT_IN_RANGE)?))
     }
 }
 

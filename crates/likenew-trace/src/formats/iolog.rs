@@ -14,8 +14,8 @@ use likenew_core::units::Nanos;
 
 use super::{Format, Parse};
 use crate::error::{LineError, TraceError};
-use crate::intake::{Columns, Intake};
-use crate::lines::Cursor;
+use crate::intake::{Intake, Row};
+use crate::lines::{Cursor, Value};
 use crate::notes::Note;
 use crate::wording::expected;
 
@@ -60,13 +60,11 @@ impl Parse for Iolog {
             b"wait" if version == 2 => return self.wait(&mut cursor),
             _ => return Err(line_error),
         };
-        let (offset, length, columns) = match (op, cursor.rest().trim_ascii().is_empty()) {
-            (Op::Flush, true) => (0, 0, Columns::default()),
-            _ => range(&mut cursor)?,
-        };
+        let has_range = op != Op::Flush || !cursor.rest().trim_ascii().is_empty();
+        let (offset, length) = if has_range { range(&mut cursor)? } else { Default::default() };
         cursor.end()?;
-        let io = TraceIo { at: self.now, op, offset, length, latency: None, application: 0 };
-        intake.put_of(file, io, columns)
+        let at = Value { number: self.now.0, column: 0 };
+        intake.put_of(file, Row { at, op, offset, length, latency: None })
     }
 
     fn end(&mut self, intake: &mut Intake) -> Result<(), LineError> {
@@ -93,15 +91,12 @@ impl Iolog {
     }
 }
 
-fn range(cursor: &mut Cursor<'_>) -> Result<(u64, u64, Columns), LineError> {
-    let mut columns = Columns::default();
-    cursor.blanks(expected::OFFSET_BYTES)?;
-    columns.offset = cursor.at();
-    let offset = cursor.number(expected::OFFSET_BYTES)?;
-    cursor.blanks(expected::LENGTH_BYTES)?;
-    columns.length = cursor.at();
-    let length = cursor.number(expected::LENGTH_BYTES)?;
-    Ok((offset, length, columns))
+fn range(cursor: &mut Cursor<'_>) -> Result<(Value, Value), LineError> {
+    let mut number = |expected| {
+        cursor.blanks(expected)?;
+        Ok(Value { column: cursor.at(), number: cursor.number(expected)? })
+    };
+    Ok((number(expected::OFFSET_BYTES)?, number(expected::LENGTH_BYTES)?))
 }
 
 /// The drive's name in the iolog. fio's `replay_redirect` replaces it with a real one.
@@ -144,7 +139,7 @@ impl IologWriter {
             writer.line("open", None)?;
             Ok(writer)
         };
-        begin().map_err(|error| TraceError::File { action: "write", file: path.display().to_string(), error })
+        begin().map_err(TraceError::file("write", path.display()))
     }
 
     /// Closes the file. Returns the number of its records.

@@ -11,8 +11,8 @@ use likenew_core::units::Nanos;
 
 use super::{Format, Parse};
 use crate::error::{LineError, LineProblem, TraceError};
-use crate::intake::{Columns, Intake};
-use crate::lines::Cursor;
+use crate::intake::{Intake, Row};
+use crate::lines::{Cursor, Fields, Separator};
 use crate::notes::Note;
 use crate::wording;
 use crate::wording::expected;
@@ -75,30 +75,19 @@ impl Parse for Likenew {
 impl Likenew {
     #[inline]
     fn record(&mut self, line: &[u8], intake: &mut Intake) -> Result<(), LineError> {
-        let mut cursor = Cursor::new(line);
-        let mut columns = Columns::default();
-        let at = Nanos(cursor.number(expected::TIME_NANOSECONDS)?);
-        cursor.comma()?;
-        let op = op(&mut cursor)?;
-        cursor.comma()?;
-        columns.offset = cursor.at();
-        let offset = cursor.number(expected::OFFSET_BYTES)?;
-        cursor.comma()?;
-        columns.length = cursor.at();
-        let length = cursor.number(expected::LENGTH_BYTES)?;
-        cursor.comma()?;
-        columns.latency = cursor.at();
-        let latency = match cursor.peek() {
-            Some(b',') => None,
-            _ => Some(Nanos(cursor.number(expected::LATENCY)?)),
-        };
-        cursor.comma()?;
-        let application = intake.applications.index(&application(&mut cursor)?);
+        let mut fields = Fields::new(line, Separator::Comma);
+        let at = fields.number(expected::TIME_NANOSECONDS)?;
+        let op = fields.choice(&OPERATIONS, expected::OPERATION)?;
+        let offset = fields.number(expected::OFFSET_BYTES)?;
+        let length = fields.number(expected::LENGTH_BYTES)?;
+        let latency = fields.optional(|fields| fields.number(expected::LATENCY))?;
+        fields.next()?;
+        let application = intake.applications.index(&application(&fields.cursor)?);
         if self.end.is_some() {
             return Err(LineError::at(0, expected::NOTHING_AFTER_END));
         }
         self.records += 1;
-        intake.put(TraceIo { at, op, offset, length, latency, application }, columns)
+        intake.put(Row { at, op, offset, length, latency }, application)
     }
 
     fn head_line(&mut self, line: &[u8], intake: &mut Intake) -> Result<(), LineError> {
@@ -133,13 +122,8 @@ impl Likenew {
 const OPERATIONS: [(&str, Op); 4] =
     [("read", Op::Read), ("write", Op::Write), ("trim", Op::Trim), ("flush", Op::Flush)];
 
-fn op(cursor: &mut Cursor<'_>) -> Result<Op, LineError> {
-    let op = cursor.until(b',');
-    cursor.meaning(op, &OPERATIONS, expected::OPERATION)
-}
-
 /// Reads the last field: plain text, or text in quotes with inner quotes doubled.
-fn application<'l>(cursor: &mut Cursor<'l>) -> Result<Cow<'l, [u8]>, LineError> {
+fn application<'l>(cursor: &Cursor<'l>) -> Result<Cow<'l, [u8]>, LineError> {
     let rest = cursor.rest();
     let [b'"', quoted @ ..] = rest else {
         return match memchr::memchr2(b',', b'"', rest) {
@@ -277,10 +261,10 @@ impl TraceWriter {
     /// # Errors
     /// The file exists already, or cannot be created or written.
     pub fn create(path: &Path, head: &TraceHead) -> Result<Self, TraceError> {
-        let wrong = |error| TraceError::File { action: "write", file: path.display().to_string(), error };
-        let file = File::create_new(path).map_err(wrong)?;
+        let wrong = || TraceError::file("write", path.display());
+        let file = File::create_new(path).map_err(wrong())?;
         let out = if path.extension().is_some_and(|extension| extension == "zst") {
-            TraceSinkFile::Zstandard(encoder(file).map_err(wrong)?)
+            TraceSinkFile::Zstandard(encoder(file).map_err(wrong())?)
         } else {
             TraceSinkFile::Plain(file)
         };
@@ -288,16 +272,20 @@ impl TraceWriter {
         let mut writer = Self { out, text, records: 0, latest: Nanos::ZERO, flushed: Nanos::ZERO };
         writer.line(FIRST_LINE);
         for (key, value) in head.pairs() {
-            writer.pair(key, &value);
+            writer.note(key, &value);
         }
         writer.line(COLUMNS);
-        writer.flush().map_err(wrong)?;
+        writer.flush().map_err(wrong())?;
         Ok(writer)
     }
 
     /// Adds a property that was not known at the start, such as `lost_events`. It replaces the header's value.
     pub fn note(&mut self, key: &str, value: &str) {
-        self.pair(key, value);
+        assert!(
+            !key.is_empty() && key.bytes().all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'_')),
+            "\"{key}\" is no key of a trace's head"
+        );
+        self.line(&format!("# {key}: {}", one_line(value)));
     }
 
     /// Number of records so far.
@@ -325,7 +313,7 @@ impl TraceWriter {
     /// The file cannot be written.
     pub fn finish(mut self) -> io::Result<u64> {
         let records = self.records;
-        self.pair(END, &records.to_string());
+        self.note(END, &records.to_string());
         self.flush()?;
         if let TraceSinkFile::Zstandard(encoder) = self.out {
             encoder.finish()?;
@@ -336,14 +324,6 @@ impl TraceWriter {
     fn line(&mut self, line: &str) {
         self.text.extend_from_slice(line.as_bytes());
         self.text.push(b'\n');
-    }
-
-    fn pair(&mut self, key: &str, value: &str) {
-        assert!(
-            !key.is_empty() && key.bytes().all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'_')),
-            "\"{key}\" is no key of a trace's head"
-        );
-        self.line(&format!("# {key}: {}", one_line(value)));
     }
 }
 

@@ -32,13 +32,11 @@
 //! (traces.cs.umass.edu, Storage).
 
 use likenew_core::io::Op;
-use likenew_core::trace::TraceIo;
-use likenew_core::units::Nanos;
 
 use super::{Format, Parse, SECTOR, is_header};
 use crate::error::LineError;
-use crate::intake::{Columns, Intake, Separators};
-use crate::lines::Cursor;
+use crate::intake::{Intake, Row, Separators};
+use crate::lines::{Fields, Separator};
 use crate::notes::{Counted, Note};
 use crate::wording::expected;
 
@@ -81,29 +79,18 @@ const READ_OR_WRITE: [(&str, Op); 2] = [("R", Op::Read), ("W", Op::Write)];
 const TICK_NS: u64 = 100;
 
 fn msr(line: &[u8], intake: &mut Intake) -> Result<(), LineError> {
-    let mut cursor = Cursor::new(line);
-    let mut columns = Columns::default();
-    let at = Nanos(cursor.scale(TICK_NS, expected::WINDOWS_FILE_TIME)?);
-    cursor.comma()?;
-    let volume = cursor.at();
-    cursor.until(b',');
-    cursor.comma()?;
-    cursor.number(expected::DISK_NUMBER)?;
-    let volume = cursor.slice_from(volume);
-    cursor.comma()?;
-    let op = cursor.until(b',');
-    let op = cursor.meaning(op, &[("Read", Op::Read), ("Write", Op::Write)], expected::READ_OR_WRITE)?;
-    cursor.comma()?;
-    columns.offset = cursor.at();
-    let offset = cursor.number(expected::OFFSET_BYTES)?;
-    cursor.comma()?;
-    columns.length = cursor.at();
-    let length = cursor.number(expected::SIZE_BYTES)?;
-    cursor.comma()?;
-    columns.latency = cursor.at();
-    let latency = Some(Nanos(cursor.scale(TICK_NS, expected::RESPONSE_TIME_TICKS)?));
-    cursor.end()?;
-    intake.put_of(volume, TraceIo { at, op, offset, length, latency, application: 0 }, columns)
+    let mut fields = Fields::new(line, Separator::Comma);
+    let at = fields.scale(TICK_NS, expected::WINDOWS_FILE_TIME)?;
+    let volume = fields.next()?;
+    fields.cursor.until(b',');
+    fields.number(expected::DISK_NUMBER)?;
+    let volume = fields.cursor.slice_from(volume);
+    let op = fields.choice(&[("Read", Op::Read), ("Write", Op::Write)], expected::READ_OR_WRITE)?;
+    let offset = fields.number(expected::OFFSET_BYTES)?;
+    let length = fields.number(expected::SIZE_BYTES)?;
+    let latency = Some(fields.scale(TICK_NS, expected::RESPONSE_TIME_TICKS)?);
+    fields.cursor.end()?;
+    intake.put_of(volume, Row { at, op, offset, length, latency })
 }
 
 fn systor(line: &[u8], intake: &mut Intake) -> Result<(), LineError> {
@@ -111,53 +98,33 @@ fn systor(line: &[u8], intake: &mut Intake) -> Result<(), LineError> {
     if is_header(line) {
         return Ok(());
     }
-    let mut cursor = Cursor::new(line);
-    let mut columns = Columns::default();
-    let at = Nanos(cursor.seconds(expected::TIME_SECONDS)?);
-    cursor.comma()?;
-    columns.latency = cursor.at();
-    let latency = match cursor.peek() {
-        Some(b',') => None,
-        _ => Some(Nanos(cursor.seconds(expected::RESPONSE_TIME_SECONDS)?)),
-    };
-    cursor.comma()?;
+    let mut fields = Fields::new(line, Separator::Comma);
+    let at = fields.seconds(expected::TIME_SECONDS)?;
+    let latency = fields.optional(|fields| fields.seconds(expected::RESPONSE_TIME_SECONDS))?;
     let types = [("R", Some(Op::Read)), ("W", Some(Op::Write)), ("", None)];
-    let op = cursor.until(b',');
-    let op = cursor.meaning(op, &types, expected::R_W_OR_NOTHING)?;
-    cursor.comma()?;
-    let volume = cursor.until(b',');
-    cursor.comma()?;
+    let op = fields.choice(&types, expected::R_W_OR_NOTHING)?;
+    let volume = fields.text()?;
     let Some(op) = op else {
+        fields.next()?;
         intake.notes.count(Counted::Untyped);
         return Ok(());
     };
-    columns.offset = cursor.at();
-    let offset = cursor.number(expected::OFFSET_BYTES)?;
-    cursor.comma()?;
-    columns.length = cursor.at();
-    let length = cursor.number(expected::SIZE_BYTES)?;
-    cursor.end()?;
-    intake.put_of(volume, TraceIo { at, op, offset, length, latency, application: 0 }, columns)
+    let offset = fields.number(expected::OFFSET_BYTES)?;
+    let length = fields.number(expected::SIZE_BYTES)?;
+    fields.cursor.end()?;
+    intake.put_of(volume, Row { at, op, offset, length, latency })
 }
 
 fn alibaba(line: &[u8], intake: &mut Intake) -> Result<(), LineError> {
-    let mut cursor = Cursor::new(line);
-    cursor.number(expected::DEVICE_NUMBER)?;
-    let volume = cursor.slice_from(0);
-    cursor.comma()?;
-    let op = cursor.until(b',');
-    let op = cursor.meaning(op, &READ_OR_WRITE, expected::R_OR_W)?;
-    cursor.comma()?;
-    let mut columns = Columns { offset: cursor.at(), ..Columns::default() };
-    let offset = cursor.number(expected::OFFSET_BYTES)?;
-    cursor.comma()?;
-    columns.length = cursor.at();
-    let length = cursor.number(expected::LENGTH_BYTES)?;
-    cursor.comma()?;
-    columns.at = cursor.at();
-    let at = Nanos(cursor.scale(1_000, expected::TIME_MICROSECONDS)?);
-    cursor.end()?;
-    intake.put_of(volume, TraceIo { at, op, offset, length, latency: None, application: 0 }, columns)
+    let mut fields = Fields::new(line, Separator::Comma);
+    fields.number(expected::DEVICE_NUMBER)?;
+    let volume = fields.cursor.slice_from(0);
+    let op = fields.choice(&READ_OR_WRITE, expected::R_OR_W)?;
+    let offset = fields.number(expected::OFFSET_BYTES)?;
+    let length = fields.number(expected::LENGTH_BYTES)?;
+    let at = fields.scale(1_000, expected::TIME_MICROSECONDS)?;
+    fields.cursor.end()?;
+    intake.put_of(volume, Row { at, op, offset, length, latency: None })
 }
 
 struct Tencent;
@@ -168,24 +135,15 @@ impl Parse for Tencent {
     }
 
     fn line(&mut self, line: &[u8], intake: &mut Intake) -> Result<(), LineError> {
-        let mut cursor = Cursor::new(line);
-        let mut columns = Columns::default();
-        let at = Nanos(cursor.scale(1_000_000_000, expected::TIME_SECONDS)?);
-        cursor.comma()?;
-        columns.offset = cursor.at();
-        let offset = cursor.scale(SECTOR, expected::OFFSET_SECTORS)?;
-        cursor.comma()?;
-        columns.length = cursor.at();
-        let length = cursor.scale(SECTOR, expected::SIZE_SECTORS)?;
-        cursor.comma()?;
-        let op = cursor.until(b',');
-        let op = cursor.meaning(op, &[("0", Op::Read), ("1", Op::Write)], expected::ZERO_OR_ONE)?;
-        cursor.comma()?;
-        let volume = cursor.at();
-        cursor.number(expected::VOLUME_NUMBER)?;
-        let volume = cursor.slice_from(volume);
-        cursor.end()?;
-        intake.put_of(volume, TraceIo { at, op, offset, length, latency: None, application: 0 }, columns)
+        let mut fields = Fields::new(line, Separator::Comma);
+        let at = fields.scale(1_000_000_000, expected::TIME_SECONDS)?;
+        let offset = fields.scale(SECTOR, expected::OFFSET_SECTORS)?;
+        let length = fields.scale(SECTOR, expected::SIZE_SECTORS)?;
+        let op = fields.choice(&[("0", Op::Read), ("1", Op::Write)], expected::ZERO_OR_ONE)?;
+        let volume = fields.number(expected::VOLUME_NUMBER)?;
+        let volume = fields.cursor.slice_from(volume.column);
+        fields.cursor.end()?;
+        intake.put_of(volume, Row { at, op, offset, length, latency: None })
     }
 }
 
@@ -193,59 +151,39 @@ impl Parse for Tencent {
 const FIELDS_BEHIND: usize = 6;
 
 fn fiu(line: &[u8], intake: &mut Intake) -> Result<(), LineError> {
-    let mut cursor = Cursor::new(line);
-    let mut columns = Columns::default();
-    let at = Nanos(cursor.number(expected::TIME_NANOSECONDS)?);
-    cursor.blanks(expected::BLANK)?;
-    cursor.word();
-    cursor.blanks(expected::BLANK)?;
-    let process =
-        cursor.before_last_words(FIELDS_BEHIND).ok_or_else(|| cursor.line_error(expected::FIU_FIELDS))?;
-    cursor.skip(process.len());
-    cursor.blanks(expected::BLANK)?;
-    columns.offset = cursor.at();
-    let offset = cursor.scale(SECTOR, expected::ADDRESS_SECTORS)?;
-    cursor.blanks(expected::BLANK)?;
-    columns.length = cursor.at();
-    let length = cursor.scale(SECTOR, expected::SIZE_SECTORS)?;
-    cursor.blanks(expected::BLANK)?;
-    let op = cursor.word();
-    let op = cursor.meaning(op, &READ_OR_WRITE, expected::R_OR_W)?;
-    cursor.blanks(expected::BLANK)?;
-    let volume = cursor.at();
-    cursor.number(expected::MAJOR)?;
-    cursor.blanks(expected::BLANK)?;
-    cursor.number(expected::MINOR)?;
-    let volume = cursor.slice_from(volume);
-    cursor.blanks(expected::BLANK)?;
-    cursor.word();
-    cursor.end()?;
+    let mut fields = Fields::new(line, Separator::Blanks);
+    let at = fields.number(expected::TIME_NANOSECONDS)?;
+    fields.text()?;
+    fields.next()?;
+    let process = fields.cursor.before_last_words(FIELDS_BEHIND);
+    let process = process.ok_or_else(|| fields.cursor.line_error(expected::FIU_FIELDS))?;
+    fields.cursor.skip(process.len());
+    let offset = fields.scale(SECTOR, expected::ADDRESS_SECTORS)?;
+    let length = fields.scale(SECTOR, expected::SIZE_SECTORS)?;
+    let op = fields.choice(&READ_OR_WRITE, expected::R_OR_W)?;
+    let major = fields.number(expected::MAJOR)?;
+    fields.number(expected::MINOR)?;
+    let volume = fields.cursor.slice_from(major.column);
+    fields.text()?;
+    fields.cursor.end()?;
     if !intake.volumes.selects(volume)? {
         return Ok(());
     }
     let application = intake.applications.index(process);
-    intake.put(TraceIo { at, op, offset, length, latency: None, application }, columns)
+    intake.put(Row { at, op, offset, length, latency: None }, application)
 }
 
 fn spc(line: &[u8], intake: &mut Intake) -> Result<(), LineError> {
-    let mut cursor = Cursor::new(line);
-    cursor.number(expected::VOLUME_NUMBER)?;
-    let volume = cursor.slice_from(0);
-    cursor.comma()?;
-    let mut columns = Columns { offset: cursor.at(), ..Columns::default() };
-    let offset = cursor.scale(SECTOR, expected::ADDRESS_SECTORS)?;
-    cursor.comma()?;
-    columns.length = cursor.at();
-    let length = cursor.number(expected::SIZE_BYTES)?;
-    cursor.comma()?;
-    let op = cursor.until(b',');
+    let mut fields = Fields::new(line, Separator::Comma);
+    fields.number(expected::VOLUME_NUMBER)?;
+    let volume = fields.cursor.slice_from(0);
+    let offset = fields.scale(SECTOR, expected::ADDRESS_SECTORS)?;
+    let length = fields.number(expected::SIZE_BYTES)?;
     let types = [("R", Op::Read), ("r", Op::Read), ("W", Op::Write), ("w", Op::Write)];
-    let op = cursor.meaning(op, &types, expected::R_OR_W)?;
-    cursor.comma()?;
-    columns.at = cursor.at();
-    let at = Nanos(cursor.seconds(expected::TIME_SECONDS)?);
-    if cursor.peek() != Some(b',') {
-        cursor.end()?;
+    let op = fields.choice(&types, expected::R_OR_W)?;
+    let at = fields.seconds(expected::TIME_SECONDS)?;
+    if fields.cursor.peek() != Some(b',') {
+        fields.cursor.end()?;
     }
-    intake.put_of(volume, TraceIo { at, op, offset, length, latency: None, application: 0 }, columns)
+    intake.put_of(volume, Row { at, op, offset, length, latency: None })
 }

@@ -7,13 +7,11 @@
 //! `DEVICE ACTION RWBS …` in place of the event. Times are of the trace's clock, usually to the microsecond. Source:
 //! `include/trace/events/block.h` and `kernel/trace/blktrace.c` of Linux; kernels since 6.9 also print the priority.
 
-use likenew_core::units::Nanos;
-
 use super::block_layer::{Event, EventKind, Layer, Layers, action, device, letters, range};
 use super::{Format, Parse};
 use crate::error::LineError;
-use crate::intake::{Columns, Intake};
-use crate::lines::Cursor;
+use crate::intake::Intake;
+use crate::lines::{Cursor, Value};
 use crate::notes::Counted;
 use crate::wording::expected;
 
@@ -37,8 +35,7 @@ struct Tracefs {
 
 /// The first fields of a line.
 struct Row<'l> {
-    at: Nanos,
-    at_column: usize,
+    at: Value,
     /// Name of the event; `None` in a line of the blk tracer.
     name: Option<&'l [u8]>,
     /// The device and the step in an I/O's life, if the event is about an I/O.
@@ -61,7 +58,7 @@ impl Parse for Tracefs {
             return Ok(());
         }
         let mut cursor = Cursor::new(line);
-        let Row { at, at_column, name, event } = row(&mut cursor)?;
+        let Row { at, name, event } = row(&mut cursor)?;
         let (device, event) = match event {
             Some((device, event)) if self.layers.take(device, event)? => (device, event),
             _ => {
@@ -73,22 +70,21 @@ impl Parse for Tracefs {
         if name.is_some() && event.0 == Layer::Request {
             command(&mut cursor, event.1)?;
         }
-        let mut columns = Columns { at: at_column, ..Columns::default() };
-        let range = range(&mut cursor, &mut columns)?;
-        Event { at, kind: event.1, device, letters, letters_at, range, columns }.apply_to(intake)
+        let range = range(&mut cursor)?;
+        Event { at, kind: event.1, device, letters, letters_at, range }.apply_to(intake)
     }
 }
 
 /// Reads the fields up to the device and the event.
 fn row<'l>(cursor: &mut Cursor<'l>) -> Result<Row<'l>, LineError> {
-    let (at, at_column) = time(cursor)?;
+    let at = time(cursor)?;
     cursor.skip_blanks();
     if cursor.peek().is_some_and(|byte| byte.is_ascii_digit()) {
         let device = device(cursor)?;
         cursor.blanks(expected::ACTION)?;
         let line_error = cursor.line_error(expected::ACTION);
         let event = action(cursor.word()).ok_or(line_error)?.map(|event| (device, event));
-        return Ok(Row { at, at_column, name: None, event });
+        return Ok(Row { at, name: None, event });
     }
     let line_error = cursor.line_error(expected::EVENT);
     let mut name = cursor.until(b':');
@@ -102,10 +98,10 @@ fn row<'l>(cursor: &mut Cursor<'l>) -> Result<Row<'l>, LineError> {
     }
     cursor.skip(1);
     let Some((_, event)) = EVENTS.iter().find(|(known, _)| *known == name) else {
-        return Ok(Row { at, at_column, name: Some(name), event: None });
+        return Ok(Row { at, name: Some(name), event: None });
     };
     cursor.skip_blanks();
-    Ok(Row { at, at_column, name: Some(name), event: Some((device(cursor)?, *event)) })
+    Ok(Row { at, name: Some(name), event: Some((device(cursor)?, *event)) })
 }
 
 /// Skips `[BYTES] (COMMAND)`.
@@ -121,7 +117,7 @@ fn command(cursor: &mut Cursor<'_>, kind: EventKind) -> Result<(), LineError> {
 }
 
 /// Finds `SECONDS: ` and goes past it. It may be anywhere, since program names may contain anything, even colons.
-fn time(cursor: &mut Cursor<'_>) -> Result<(Nanos, usize), LineError> {
+fn time(cursor: &mut Cursor<'_>) -> Result<Value, LineError> {
     let line = cursor.rest();
     for colon in memchr::memchr_iter(b':', line) {
         let digits = |byte: &u8| byte.is_ascii_digit() || *byte == b'.';
@@ -132,10 +128,10 @@ fn time(cursor: &mut Cursor<'_>) -> Result<(Nanos, usize), LineError> {
         if stands_alone && line[from..colon].contains(&b'.') {
             let mut seconds = Cursor::new(&line[..colon]);
             seconds.skip(from);
-            let at = seconds.seconds(expected::TIME_SECONDS)?;
+            let number = seconds.seconds(expected::TIME_SECONDS)?;
             seconds.end()?;
             cursor.skip(colon + 1);
-            return Ok((Nanos(at), from));
+            return Ok(Value { number, column: from });
         }
     }
     Err(cursor.line_error(expected::TRACEFS_START))
