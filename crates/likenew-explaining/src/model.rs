@@ -16,6 +16,7 @@ use likenew_core::io::{Op, Sample};
 use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step, Steps};
 use likenew_core::target::Clock;
 use likenew_core::units::{Nanos, exact_duration, exact_size};
+use likenew_core::workload::Workload;
 
 use burst::Burst;
 use curve_fit::{CurveFit, EXPLAINS, Form, NOISE, Specification};
@@ -97,7 +98,11 @@ impl Procedure for Model {
         steps.skip_done();
         if steps.is_planning() {
             let burst = || burst::next(&self.options, evidence, region.bytes).filter(|_| writes);
-            if let Some(workload) = workload_plan.next().or_else(burst) {
+            // What may write more than is left of the bytes is not begun.
+            let left = self.bytes_written_max(evidence, &[]);
+            let fits =
+                |workload: &Workload| workload.bytes_written_max().is_none_or(|bytes| Some(bytes) <= left);
+            if let Some(workload) = workload_plan.next().filter(fits).or_else(|| burst().filter(fits)) {
                 let _ended = steps.run_seeded(|| workload);
             }
         }

@@ -73,3 +73,14 @@ fn what_may_only_be_read_is_read_and_nonsense_is_refused() {
     sandbox.run(&["model", "sim:tiny-flash", "--depth", "0"]).code(2).says("depth");
     sandbox.run(&["model", "sim:tiny-flash", "--bytes", "1k"]).code(2).says("16MiB");
 }
+
+#[test]
+fn few_bytes_end_it_before_more_is_written() {
+    let sandbox = Sandbox::new();
+    for bytes in ["16MiB", "24MiB", "64MiB", "100MiB"] {
+        let ran = sandbox.run(&["model", "sim:tiny-flash", "--bytes", bytes, "--json", "-"]);
+        let document = ran.code(0).json();
+        let most = likenew_core::units::parse_size(bytes).unwrap();
+        assert!(document["bytes_written"].as_u64().unwrap() <= most, "{bytes}: {document:#}");
+    }
+}

@@ -475,7 +475,7 @@ impl MeasuredRegion {
             flush: true,
             ..prepare(bytes, bytes, options.data)
         };
-        let piece = PIECE_BYTES.min(span / 16);
+        let piece = PIECE_BYTES.min(span / 16).min(options.bytes_on(evidence) / PREPARED_SHARE);
         let piece = piece - piece % u64::from(READ).max(block);
         let everywhere = steps.run_seeded(|| reads("reads over all", span, block))?;
         steps.run_seeded(|| write("region write", piece))?;
