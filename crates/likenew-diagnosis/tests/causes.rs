@@ -358,6 +358,12 @@ const BREAKS: &[Broken] = &[
     }),
 ];
 
+/// Diagnoses a drive of which the system reports nothing.
+fn diagnose_without_facts(measurements: &Measurements, references: &[Reference]) -> Diagnosis {
+    let (facts, delta, firmware_fault, site) = (None, None, None, None);
+    diagnose(&Case { measurements, facts, delta, references, normal: &[], firmware_fault, site })
+}
+
 fn names(diagnosis: &Diagnosis) -> Vec<&'static str> {
     diagnosis.causes.iter().map(|cause| cause.cause.name).collect()
 }
@@ -416,16 +422,7 @@ fn nothing_is_named_where_nothing_is_wrong() {
     let mut unknown = healthy();
     unknown.references.clear();
     assert_eq!(unknown.diagnose().overall, Overall::Sound);
-    let case = Case {
-        measurements: &Measurements::default(),
-        facts: None,
-        delta: None,
-        references: &[],
-        normal: &[],
-        firmware_fault: None,
-        site: None,
-    };
-    let nothing = diagnose(&case);
+    let nothing = diagnose_without_facts(&Measurements::default(), &[]);
     assert!(nothing.causes.is_empty() && nothing.overall == Overall::Sound, "{nothing:#?}");
 }
 
@@ -457,17 +454,7 @@ fn a_drive_whose_writes_come_back_is_held_by_no_credits() {
         burst_over_flat: Some(Measured::new(1.66, 1.61, 1.71)),
         ..Measurements::default()
     };
-    let names_of = |measurements: &Measurements| {
-        names(&diagnose(&Case {
-            measurements,
-            facts: None,
-            delta: None,
-            references: &[],
-            normal: &[],
-            firmware_fault: None,
-            site: None,
-        }))
-    };
+    let names_of = |measurements: &Measurements| names(&diagnose_without_facts(measurements, &[]));
     assert_eq!(names_of(&measurements), ["token_bucket"]);
     measurements.rewritten_over_first = Some(add_measured(3.9));
     assert!(!names_of(&measurements).contains(&"token_bucket"), "{:?}", names_of(&measurements));
@@ -546,16 +533,7 @@ fn without_facts_less_is_sure_and_nothing_else_is_named() {
     for (name, target, set_to_work) in BREAKS {
         let mut target = target();
         set_to_work(&mut target);
-        let Target { measurements, references, .. } = &target;
-        let diagnosis = diagnose(&Case {
-            measurements,
-            facts: None,
-            delta: None,
-            references,
-            normal: &[],
-            firmware_fault: None,
-            site: None,
-        });
+        let diagnosis = diagnose_without_facts(&target.measurements, &target.references);
         let wrong: Vec<&str> = names(&diagnosis).into_iter().filter(|found| found != name).collect();
         assert!(wrong.is_empty(), "{name} without facts: {wrong:?}");
         assert!(
