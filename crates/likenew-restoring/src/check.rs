@@ -410,9 +410,10 @@ impl<'a> DiagnosedCheck<'a> {
         Some(gain.scale_by(self.sustained_write()?.value))
     }
 
-    /// Whether writes are certainly faster after TRIM.
-    pub(crate) fn gains_by_trim(&self) -> bool {
-        self.results.start_after_trim().is_some_and(|gain| gain.chance_above(REWRITTEN_FASTER) >= SURE)
+    /// Whether writes are certainly faster after TRIM of what the check wrote; `None` if that was not measured.
+    pub(crate) fn gains_by_trim(&self) -> Option<bool> {
+        let gain = self.results.start_after_trim()?;
+        Some(gain.chance_above(REWRITTEN_FASTER) >= SURE && !self.results.trim_undoes_check())
     }
 
     /// Whether writing the same addresses again certainly gains nothing.

@@ -237,7 +237,9 @@ impl Recondition {
             slow_writes: check
                 .map_or(SlowWrites::None, |check| SlowWrites::from_metrics(&check.slow_writes(WORTH_TRYING))),
             trial: trial(checks),
-            trim_gains: check.is_some_and(|check| check.sustained_goal().is_none() && check.gains_by_trim()),
+            trim_gains: check
+                .filter(|check| check.sustained_goal().is_none())
+                .and_then(DiagnosedCheck::gains_by_trim),
         }
     }
 
@@ -344,14 +346,15 @@ fn causes_needing(name: StepName, diagnosis: &Diagnosis) -> Vec<&FoundCause> {
 }
 
 /// Whether a step is taken on suspicion, as TRIM is because it costs nothing. It loses deleted files, so it is not sent if writing
-/// again gained nothing, nor TRIM of what the check wrote, and no goal is known.
+/// again gained nothing, or TRIM of what the check wrote, and no goal is known.
 fn is_worth_trying(name: StepName, context: &StepContext<'_>, diagnosis: &Diagnosis) -> bool {
-    let is_hopeless = context.trial == Trial::NoGain && context.sustained_goal_bytes_per_s.is_none();
+    let is_hopeless = context.sustained_goal_bytes_per_s.is_none()
+        && (context.trial == Trial::NoGain || context.trim_gains == Some(false));
     let fixable = causes_fixed_by(name.action());
     let rivals = diagnosis.open.iter().flat_map(|open| &open.rivals);
     let latent = diagnosis.latent.iter().map(|latent| latent.cause.name);
     let may_help = || rivals.map(|(cause, _)| cause.name).chain(latent).any(|cause| fixable.contains(&cause));
-    name == StepName::Trim && (context.trim_gains || !is_hopeless && may_help())
+    name == StepName::Trim && (context.trim_gains == Some(true) || !is_hopeless && may_help())
 }
 
 /// Whether a step helps by freeing blocks for garbage collection, which shows when addresses are written again.
@@ -387,9 +390,9 @@ impl Procedure for Recondition {
     }
 
     fn bytes_written_max(&self, evidence: &Evidence, planned: &[Step]) -> Option<u64> {
-        // How much a fix finds to rewrite is not known before.
-        let fixes = planned.iter().any(|step| matches!(step, Step::Probe(Probe::Fix(_))));
-        if fixes { None } else { self.check.bytes_written_max(evidence, planned) }
+        // How much a fix finds to rewrite is not known before, nor what a check writes to a drive that was erased.
+        let is_open = |step: &Step| matches!(step, Step::Probe(Probe::Fix(fix)) if *fix != Fix::TrimFree);
+        if planned.iter().any(is_open) { None } else { self.check.bytes_written_max(evidence, planned) }
     }
 
     fn run(&self, steps: &mut Steps<'_>) -> Result<Findings, String> {
@@ -587,7 +590,7 @@ fn judge_step<'a>(
         None => NOTICEABLE,
     };
     let is_on_trial =
-        matches!(context.trial, Trial::Gain { .. }) || name == StepName::Trim && context.trim_gains;
+        matches!(context.trial, Trial::Gain { .. }) || name == StepName::Trim && context.trim_gains == Some(true);
     let faster_reads = changes.iter().filter(|change| change.measure.is_of_reads());
     let drift = faster_reads.map(|change| change.ratio().value).fold(1.0, f64::max);
     let gain = showing.iter().map(|change| change.ratio().value / drift).fold(0.0, f64::max);

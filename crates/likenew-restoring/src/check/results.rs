@@ -208,7 +208,7 @@ impl<'a> CheckResults<'a> {
                 .ratio_to_first(&[ran.trimmed_writes, ran.after_zeros])
                 .filter(|_| self.received_trim()),
             trimmed_over_rested: paired_ratio(ran.rested_writes, ran.trimmed_writes, 0.0)
-                .filter(|_| self.received_trim()),
+                .filter(|_| self.received_trim() && !self.trim_undoes_check()),
             write_cliff: drop.map(|(at, ratio)| self.write_cliff(at, ratio)),
             steady_written_bytes: ran
                 .writes
@@ -257,6 +257,14 @@ impl<'a> CheckResults<'a> {
             return None;
         }
         Some(start_of(trimmed)?.divide_by(start_of(rested)?))
+    }
+
+    /// Whether TRIM only gave back a cache that the check itself had filled: after it, places are no faster than their first
+    /// writes were, and past the drop writing them again gains nothing. Stale data would show in one or the other.
+    pub(crate) fn trim_undoes_check(&self) -> bool {
+        let is_no_faster = |gain: Option<Measured>| gain.is_some_and(|gain| gain.chance_above(DROP) <= 0.5);
+        is_no_faster(paired_ratio(self.ran.writes, self.ran.trimmed_writes, 0.0))
+            && is_no_faster(self.ratio_to_first(&[self.ran.rested_writes, self.ran.after_zeros]))
     }
 
     /// Whether the drive received TRIM between the writes that are compared: it was sent, and no layer is

@@ -104,7 +104,7 @@ impl UpgradeOptions {
 
     /// The first drive in this role whose waiting is known.
     fn waits_of(&self, role: Role) -> Option<&Waits> {
-        self.drives.iter().find(|drive| drive.role == role).and_then(|drive| drive.waits.as_ref())
+        self.known_drives().find(|(drive, _)| drive.role == role).map(|(_, waits)| waits)
     }
 
     /// The drives whose waiting is known.

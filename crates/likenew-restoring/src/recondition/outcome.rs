@@ -73,7 +73,10 @@ impl StepOutcome<'_> {
                 sentences
                     .extend(attempt.first_gain().map(|(first, last)| wording::speed_along_pass(first, last)));
             }
-            _ if !speeds.is_empty() => sentences.push(wording::passes_written(&speeds, is_steady(&speeds))),
+            // What was written is trimmed afterwards.
+            _ if !speeds.is_empty() => {
+                sentences.insert(0, wording::passes_written(&speeds, is_steady(&speeds)));
+            }
             _ => {}
         }
         sentences
@@ -204,7 +207,7 @@ pub(super) fn step_rows(taken: &[StepOutcome<'_>]) -> impl Iterator<Item = Row> 
         row! {
             step: attempt.name.text(),
             effect: taken.effect.text(),
-            bytes: fix_reports().map(|report| report.bytes).sum::<u64>() + longest_pass,
+            bytes: fix_reports().map(|report| report.bytes).sum::<u64>().max(longest_pass),
             skipped_bytes: fix_reports().flat_map(|report| &report.skips).map(|left| left.bytes).sum::<u64>(),
             bytes_written: attempt.bytes_written(),
             elapsed_ns: attempt.elapsed().0,
@@ -330,7 +333,7 @@ mod tests {
             sustained_goal_bytes_per_s: None,
             slow_writes: SlowWrites::None,
             trial: Trial::Unknown,
-            trim_gains: false,
+            trim_gains: None,
         };
         Attempt::new(name, context, 1, Place::default())
     }

@@ -101,8 +101,12 @@ fn overwrite(attempt: &mut Attempt<'_>, steps: &mut Steps<'_>, space: &Range<u64
             break;
         }
     }
-    // A drive that takes TRIM is not left full.
-    if context.evidence.geometry.trims && !context.is_folder() {
+    // A drive that takes TRIM is not left full. Deleting files sends it only if the file system is mounted for that.
+    if context.is_folder() {
+        if context.obstacle(StepName::Trim).is_none() {
+            apply(steps, || Fix::TrimFree)?;
+        }
+    } else if context.evidence.geometry.trims {
         steps.probe(release)?;
     }
     attempt.idle(steps)

@@ -138,15 +138,7 @@ impl<'a> Attempt<'a> {
         let has_written = |segment: &Segment| segment.bytes(Op::Write) + segment.bytes(Op::Trim) > 0;
         let has_fixed = |observation: &Observation| match (&observation.probe, &observation.result) {
             // Zeros count as rewritten, though they are not written.
-            (
-                Probe::Fix(
-                    Fix::Refresh { .. }
-                    | Fix::RefreshFiles { .. }
-                    | Fix::Rewrite { .. }
-                    | Fix::RewriteFiles { .. },
-                ),
-                ProbeResult::FixReport(report),
-            ) => report.bytes_written > 0,
+            (Probe::Fix(fix), ProbeResult::FixReport(report)) if fix.rewrites() => report.bytes_written > 0,
             // A format reports no bytes.
             (Probe::Fix(Fix::Format { .. }), ProbeResult::FixReport(report)) => {
                 report.end == FixEnd::Complete
@@ -272,8 +264,9 @@ pub(super) struct StepContext<'a> {
     pub(super) slow_writes: SlowWrites,
     /// What the checks have shown by writing the same addresses again.
     pub(super) trial: Trial,
-    /// Whether the latest check was faster after TRIM of what it wrote, and nothing says how fast it should be.
-    pub(super) trim_gains: bool,
+    /// Whether the latest check was faster after TRIM of what it wrote; `None` if that was not measured, or if something else says
+    /// how fast it should be.
+    pub(super) trim_gains: Option<bool>,
 }
 
 /// What writing the same addresses again showed: a test that needs neither a cause nor a reference.
