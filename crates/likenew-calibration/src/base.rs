@@ -11,7 +11,7 @@ use crate::wording;
 pub struct Base {
     /// The drive's name, such as `tlc-nvme-1tb`.
     pub name: String,
-    /// The target as it was given, including the state.
+    /// The given target with its state; its drive is a file of this name, whose text `open` supplies.
     spec: Spec,
     /// The text of the drive file.
     text: String,
@@ -31,7 +31,6 @@ impl Base {
         let model = Model::parse(file, &text)?;
         let name = file.rsplit('/').next().unwrap_or(file);
         let name = name.strip_suffix(".toml").unwrap_or(name).to_owned();
-        // Opening this target reads a candidate's text; messages call it by the file's name.
         let spec = Spec { drive: SpecName::File(file.into()), ..spec.clone() };
         Ok(Self { name, spec, text, model })
     }
@@ -53,7 +52,7 @@ impl Base {
             }
         }
         let text = replace_entries(&self.name, &self.text, &entries)?;
-        Self::new(&self.spec, &self.name, text).map(|base| Self { name: self.name, ..base })
+        Self::new(&self.spec, &self.name, text)
     }
 
     /// The drive's capacity in bytes.
@@ -81,15 +80,16 @@ impl Base {
         self.spec.text.split_once('?').map_or("", |(_, state)| state)
     }
 
-    /// The file's values after each parameter changed by a factor, whose logarithms are `moves`. Each key occurs once.
-    pub fn values(&self, parameters: &[Parameter], moves: &[f64]) -> Vec<(&'static str, f64)> {
+    /// The values of all parameters, each multiplied by e to the power of its `log_factors`: pairs of key and value, in the
+    /// units of the drive file, whole and at least 1. A key of two parameters gets both factors and is returned once.
+    pub fn values(&self, parameters: &[Parameter], log_factors: &[f64]) -> Vec<(&'static str, f64)> {
         let mut values: Vec<(&'static str, f64)> = Vec::new();
-        for (parameter, by) in parameters.iter().zip(moves) {
+        for (parameter, log_factor) in parameters.iter().zip(log_factors) {
             for key in parameter.keys() {
                 let Some(base) = value_of(&self.model, key) else { continue };
                 match values.iter_mut().find(|(known, _)| *known == key) {
-                    Some((_, value)) => *value *= by.exp(),
-                    None => values.push((key, base * by.exp())),
+                    Some((_, value)) => *value *= log_factor.exp(),
+                    None => values.push((key, base * log_factor.exp())),
                 }
             }
         }
@@ -97,7 +97,7 @@ impl Base {
         values
     }
 
-    /// The drive file with these values. They also replace ranges and sources.
+    /// The drive file with these values. Each replaces its whole entry: the range goes, and the source says that it is tried.
     ///
     /// # Errors
     /// The file lacks one of the keys.

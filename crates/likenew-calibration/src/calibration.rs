@@ -1,7 +1,5 @@
 //! The whole calibration: fits parameters to runs, and predicts runs with the result.
 
-use std::sync::atomic::AtomicUsize;
-
 use nalgebra::RowDVector;
 use rayon::ThreadPoolBuilder;
 use serde::Serialize;
@@ -13,7 +11,7 @@ use crate::error::CalibrationError;
 use crate::file;
 use crate::metric::MetricKind;
 use crate::noise::Noise;
-use crate::parameter::{Estimate, Parameter, Standing};
+use crate::parameter::{Estimate, Parameter, Standing, Unit};
 use crate::prediction::{Prediction, predictions};
 use crate::problem::{Observer, Problem};
 use crate::rehearsal::{Effort, Groups, MeasuredRun, Rehearsal, Row};
@@ -104,16 +102,8 @@ pub fn calibrate(
     let parameters = Parameter::of(base.model());
     let budget = Budget { global: options.candidates, steps: options.steps, seed: options.seed };
     let pool = pool(options.threads);
-    let problem = Problem {
-        base,
-        rows: rehearsals.iter().flat_map(|rehearsal| rehearsal.rows.iter().copied()).collect(),
-        rehearsals: &rehearsals,
-        observer,
-        pool: &pool,
-        evaluations: AtomicUsize::new(0),
-        planned: budget.candidates(parameters.len()),
-        parameters,
-    };
+    let planned = budget.candidates(parameters.len());
+    let problem = Problem::new(base, parameters, &rehearsals, observer, &pool, 0..planned);
     let Some(fit) = search(&problem, budget) else {
         return Err(if observer.stop_requested() {
             CalibrationError::Stopped
@@ -124,7 +114,7 @@ pub fn calibrate(
     let estimates = estimates(&problem, &fit);
     let combinations = combinations(base, &problem.parameters, &fit, quantile(fit.freedom));
     let values = base.values(&problem.parameters, &fit.moves);
-    let file = file::write(base, &estimates, &values, runs)?;
+    let file = file::calibrated_file(base, &estimates, &values, runs)?;
     let candidates = problem.evaluations.into_inner();
     let mut predict =
         |runs: &[MeasuredRun]| predictions(base, &values, runs, &mut groups, options.effort, observer);
@@ -160,17 +150,8 @@ pub fn closest<'a>(
     let mut best: Option<(f64, &Base)> = None;
     for (index, base) in bases.iter().enumerate() {
         let rehearsals = rehearsals(base, runs, &mut Groups::default(), options.effort)?;
-        let problem = Problem {
-            base,
-            parameters: Vec::new(),
-            rows: rehearsals.iter().flat_map(|rehearsal| rehearsal.rows.iter().copied()).collect(),
-            rehearsals: &rehearsals,
-            observer,
-            pool: &pool,
-            evaluations: AtomicUsize::new(index),
-            planned: bases.len(),
-        };
-        let cost = base_cost(&problem);
+        let cost =
+            base_cost(&Problem::new(base, Vec::new(), &rehearsals, observer, &pool, index..bases.len()));
         if observer.stop_requested() {
             return Err(CalibrationError::Stopped);
         }
@@ -238,7 +219,7 @@ fn estimates(problem: &Problem<'_>, fit: &Fit) -> Vec<Estimate> {
         Estimate {
             key: parameter.key,
             name: parameter.name,
-            unit: parameter.unit,
+            unit: Unit::of_key(parameter.key),
             base: at(&base, parameter.key).expect("every parameter has a value"),
             value,
             low: value * (-half).exp(),

@@ -1,4 +1,4 @@
-//! Writes the calibrated drive as a drive file.
+//! The text of the calibrated drive's file.
 
 use likenew_sim::model::Model;
 use likenew_sim::{SimError, replace_entries};
@@ -9,30 +9,33 @@ use crate::parameter::{Estimate, Standing, value_of};
 use crate::rehearsal::MeasuredRun;
 use crate::wording;
 
-/// The base's file with the values that were found, their 90% intervals as ranges, and the runs as sources. Other
-/// values stay as they are.
-pub(crate) fn write(
+/// The base's file with the values that were found (pairs of key and value, as [`Base::values`] returns them), their 90%
+/// intervals as ranges, and the runs as sources. Other values stay as they are.
+///
+/// # Errors
+/// The base's file lacks a key, or the calibrated drive is invalid.
+pub(crate) fn calibrated_file(
     base: &Base,
     estimates: &[Estimate],
     values: &[(&'static str, f64)],
     runs: &[MeasuredRun],
 ) -> Result<String, CalibrationError> {
-    let with_ranges = text(base, estimates, values, runs, true)?;
+    let with_ranges = with_values(base, estimates, values, runs, true)?;
     // An interval may exceed what a drive file permits; then the file gets no ranges.
     if Model::parse(&base.name, &with_ranges).is_ok() {
         return Ok(with_ranges);
     }
-    let text = text(base, estimates, values, runs, false)?;
+    let text = with_values(base, estimates, values, runs, false)?;
     Model::parse(&base.name, &text)?;
     Ok(text)
 }
 
-fn text(
+fn with_values(
     base: &Base,
     estimates: &[Estimate],
     values: &[(&'static str, f64)],
     runs: &[MeasuredRun],
-    ranges: bool,
+    has_ranges: bool,
 ) -> Result<String, SimError> {
     let names: Vec<&str> = runs.iter().map(|run| run.name.as_str()).collect();
     let model = runs
@@ -48,20 +51,24 @@ fn text(
             Some(estimate)
                 if estimate.standing == Standing::Undetermined && estimate.value == estimate.base =>
             {
+                // No run depends on it, so the base's entry stays.
                 continue;
             }
             Some(estimate) => {
                 let (low, high) = (estimate.low.floor(), estimate.high.ceil());
-                let range = (ranges && estimate.standing != Standing::Combined).then_some((low, high));
+                // Of several that are only known together, none has a range of its own.
+                let range = (has_ranges && estimate.standing != Standing::Combined).then_some((low, high));
                 (range, wording::source(estimate, &names, &base.name))
             }
             None if value_of(base.model(), key) == Some(*value) => continue,
+            // A value that goes with a parameter is scaled as that is.
             None => (None, wording::source_of_companion(&names)),
         };
         entries.push((*key, wording::entry(value, range, &source)));
     }
     let text = replace_entries(&base.name, base.text(), &entries)?;
-    // The first comment describes the base.
-    let body = text.split_once("kind = ").map_or(text.as_str(), |(_, body)| body);
-    Ok(format!("{}\nkind = {body}", wording::heading(&model, &base.name)))
+    // The comment at the top describes the base; the new heading takes its place.
+    let body = text.lines().skip_while(|line| line.starts_with('#') || line.is_empty());
+    let body: String = body.flat_map(|line| [line, "\n"]).collect();
+    Ok(format!("{}\n{body}", wording::heading(&model, &base.name)))
 }

@@ -9,7 +9,7 @@ use likenew_core::units::{Nanos, Number};
 use likenew_sim::model::Model;
 use serde::Serialize;
 
-/// The unit of a value, which decides how it is written.
+/// The unit of a value, which decides how it is written. Keys of drive files name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Unit {
@@ -29,7 +29,23 @@ pub enum Unit {
     Percent,
 }
 
+/// The units that keys name; the first one that occurs in a key is its unit.
+const NAMED_UNITS: [(&str, Unit); 6] = [
+    ("bytes_per_s", Unit::Rate),
+    ("_bytes", Unit::Bytes),
+    ("_ns", Unit::Time),
+    ("iops", Unit::Iops),
+    ("per_minute", Unit::Rpm),
+    ("percent", Unit::Percent),
+];
+
 impl Unit {
+    /// The unit that a key of a drive file names; a plain number if it names none.
+    pub fn of_key(key: &str) -> Self {
+        let named = NAMED_UNITS.iter().find(|(name, _)| key.contains(name));
+        named.map_or(Self::Count, |(_, unit)| *unit)
+    }
+
     /// The value with its unit, as people read it.
     pub fn text(self, value: f64) -> String {
         match self {
@@ -53,8 +69,6 @@ pub struct Parameter {
     pub with: &'static [&'static str],
     /// The name for people.
     pub name: &'static str,
-    /// The value's unit.
-    pub unit: Unit,
     /// Smallest and largest value that are tried.
     pub limits: (f64, f64),
     /// The command, without its target, whose runs determine the value.
@@ -79,42 +93,35 @@ const SURFACE: &str = "likenew surface";
 const fn parameter(
     key: &'static str,
     name: &'static str,
-    unit: Unit,
     limits: (f64, f64),
     needs: &'static str,
 ) -> Parameter {
-    Parameter { key, with: &[], name, unit, limits, needs }
+    Parameter { key, with: &[], name, limits, needs }
 }
 
 /// All parameters. Limits: drives of 2000 to 2025, with a margin.
 pub const PARAMETERS: &[Parameter] = &[
-    parameter("link.bytes_per_s", "link rate", Unit::Rate, (10.0 * MB, 20_000.0 * MB), SWEEP),
+    parameter("link.bytes_per_s", "link rate", (10.0 * MB, 20_000.0 * MB), SWEEP),
     // Flash
-    parameter("firmware.read_command_ns", "read command", Unit::Time, FLASH_COMMAND, SWEEP),
-    parameter("firmware.write_command_ns", "write command", Unit::Time, FLASH_COMMAND, SWEEP),
-    parameter("firmware.buffer_bytes", "write buffer", Unit::Bytes, (4.0 * KIB, 4.0 * GIB), ENDURE),
-    parameter("nand.read_ns", "flash read", Unit::Time, (5.0 * MICROSECOND, MILLISECOND), BENCH),
-    parameter("nand.program_ns", "flash program", Unit::Time, (50.0 * MICROSECOND, 20.0 * MILLISECOND), FILL),
-    parameter("nand.erase_ns", "flash erase", Unit::Time, (0.3 * MILLISECOND, 50.0 * MILLISECOND), ENDURE),
-    parameter("nand.channel_bytes_per_s", "channel rate", Unit::Rate, (5.0 * MB, 5_000.0 * MB), SWEEP),
-    parameter("slc_cache.read_ns", "SLC read", Unit::Time, (5.0 * MICROSECOND, MILLISECOND), FILL),
-    parameter(
-        "slc_cache.program_ns",
-        "SLC program",
-        Unit::Time,
-        (20.0 * MICROSECOND, 10.0 * MILLISECOND),
-        BENCH,
-    ),
-    parameter("slc_cache.static_blocks_per_die", "SLC blocks", Unit::Count, (1.0, 100_000.0), FILL),
-    parameter("slc_cache.dynamic_percent_max", "SLC share", Unit::Percent, (1.0, 100.0), FILL),
+    parameter("firmware.read_command_ns", "read command", FLASH_COMMAND, SWEEP),
+    parameter("firmware.write_command_ns", "write command", FLASH_COMMAND, SWEEP),
+    parameter("firmware.buffer_bytes", "write buffer", (4.0 * KIB, 4.0 * GIB), ENDURE),
+    parameter("nand.read_ns", "flash read", (5.0 * MICROSECOND, MILLISECOND), BENCH),
+    parameter("nand.program_ns", "flash program", (50.0 * MICROSECOND, 20.0 * MILLISECOND), FILL),
+    parameter("nand.erase_ns", "flash erase", (0.3 * MILLISECOND, 50.0 * MILLISECOND), ENDURE),
+    parameter("nand.channel_bytes_per_s", "channel rate", (5.0 * MB, 5_000.0 * MB), SWEEP),
+    parameter("slc_cache.read_ns", "SLC read", (5.0 * MICROSECOND, MILLISECOND), FILL),
+    parameter("slc_cache.program_ns", "SLC program", (20.0 * MICROSECOND, 10.0 * MILLISECOND), BENCH),
+    parameter("slc_cache.static_blocks_per_die", "SLC blocks", (1.0, 100_000.0), FILL),
+    parameter("slc_cache.dynamic_percent_max", "SLC share", (1.0, 100.0), FILL),
     // Disks
-    parameter("firmware.command_ns", "command", Unit::Time, (5.0 * MICROSECOND, 5.0 * MILLISECOND), SWEEP),
-    parameter("mechanics.rotations_per_minute", "rotation", Unit::Rpm, (3000.0, 20_000.0), BENCH),
+    parameter("firmware.command_ns", "command", (5.0 * MICROSECOND, 5.0 * MILLISECOND), SWEEP),
+    parameter("mechanics.rotations_per_minute", "rotation", (3000.0, 20_000.0), BENCH),
     Parameter {
         with: &["mechanics.inner_bytes_per_s"],
-        ..parameter("mechanics.outer_bytes_per_s", "outer rate", Unit::Rate, (10.0 * MB, 400.0 * MB), BENCH)
+        ..parameter("mechanics.outer_bytes_per_s", "outer rate", (10.0 * MB, 400.0 * MB), BENCH)
     },
-    parameter("mechanics.inner_bytes_per_s", "inner rate", Unit::Rate, (5.0 * MB, 400.0 * MB), SURFACE),
+    parameter("mechanics.inner_bytes_per_s", "inner rate", (5.0 * MB, 400.0 * MB), SURFACE),
     Parameter {
         with: &[
             "mechanics.track_seek_ns",
@@ -123,46 +130,33 @@ pub const PARAMETERS: &[Parameter] = &[
             "mechanics.write_average_seek_ns",
             "mechanics.write_full_seek_ns",
         ],
-        ..parameter("mechanics.average_seek_ns", "average seek", Unit::Time, AVERAGE_SEEK, SURFACE)
+        ..parameter("mechanics.average_seek_ns", "average seek", AVERAGE_SEEK, SURFACE)
     },
     Parameter {
         with: &["mechanics.write_track_seek_ns", "mechanics.write_full_seek_ns"],
-        ..parameter("mechanics.write_average_seek_ns", "write seek", Unit::Time, AVERAGE_SEEK, BENCH)
+        ..parameter("mechanics.write_average_seek_ns", "write seek", AVERAGE_SEEK, BENCH)
     },
-    parameter(
-        "mechanics.head_switch_ns",
-        "head switch",
-        Unit::Time,
-        (0.1 * MILLISECOND, 5.0 * MILLISECOND),
-        BENCH,
-    ),
+    parameter("mechanics.head_switch_ns", "head switch", (0.1 * MILLISECOND, 5.0 * MILLISECOND), BENCH),
     Parameter {
         with: &["cache.memory_bytes"],
-        ..parameter("cache.write_cache_bytes", "write cache", Unit::Bytes, (64.0 * KIB, 4.0 * GIB), FILL)
+        ..parameter("cache.write_cache_bytes", "write cache", (64.0 * KIB, 4.0 * GIB), FILL)
     },
     // Network volumes
-    parameter("credits.burst_iops", "burst IOPS", Unit::Iops, (10.0, 1e6), BENCH),
-    parameter("credits.credits_max", "burst credits", Unit::Count, (100.0, 1e10), ENDURE),
-    parameter("credits.iops_per_gib", "IOPS per GiB", Unit::Iops, (1.0, 1e6), ENDURE),
-    parameter("throughput.small_bytes_per_s", "throughput", Unit::Rate, (MB, 20_000.0 * MB), BENCH),
-    parameter("throughput.large_bytes_per_s", "throughput", Unit::Rate, (MB, 20_000.0 * MB), BENCH),
+    parameter("credits.burst_iops", "burst IOPS", (10.0, 1e6), BENCH),
+    parameter("credits.credits_max", "burst credits", (100.0, 1e10), ENDURE),
+    parameter("credits.iops_per_gib", "IOPS per GiB", (1.0, 1e6), ENDURE),
+    parameter("throughput.small_bytes_per_s", "throughput", (MB, 20_000.0 * MB), BENCH),
+    parameter("throughput.large_bytes_per_s", "throughput", (MB, 20_000.0 * MB), BENCH),
     Parameter {
         with: &["store.latency_ns_p99"],
         ..parameter(
             "store.latency_ns_median",
             "median latency",
-            Unit::Time,
             (10.0 * MICROSECOND, 100.0 * MILLISECOND),
             BENCH,
         )
     },
-    parameter(
-        "store.latency_ns_p99",
-        "p99 latency",
-        Unit::Time,
-        (10.0 * MICROSECOND, 1000.0 * MILLISECOND),
-        BENCH,
-    ),
+    parameter("store.latency_ns_p99", "p99 latency", (10.0 * MICROSECOND, 1000.0 * MILLISECOND), BENCH),
 ];
 
 impl Parameter {
@@ -238,6 +232,22 @@ mod tests {
                     assert!(value_of(&entry.model, key).is_some(), "{}: no {key}", entry.name);
                 }
             }
+        }
+    }
+
+    #[test]
+    fn keys_name_the_unit() {
+        for (key, unit) in [
+            ("link.bytes_per_s", Unit::Rate),
+            ("firmware.buffer_bytes", Unit::Bytes),
+            ("store.latency_ns_p99", Unit::Time),
+            ("credits.iops_per_gib", Unit::Iops),
+            ("mechanics.rotations_per_minute", Unit::Rpm),
+            ("slc_cache.dynamic_percent_max", Unit::Percent),
+            ("slc_cache.static_blocks_per_die", Unit::Count),
+            ("credits.credits_max", Unit::Count),
+        ] {
+            assert_eq!(Unit::of_key(key), unit, "{key}");
         }
     }
 

@@ -1,5 +1,6 @@
 //! The differences between measured metrics and those of a candidate, and how a caller follows the search.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::ThreadPool;
@@ -41,7 +42,22 @@ pub(crate) struct Problem<'a> {
 /// The difference for a metric that the candidate did not reach: a factor of e.
 const MISSING: f64 = 1.0;
 
-impl Problem<'_> {
+impl<'a> Problem<'a> {
+    /// The problem of these rehearsals. `evaluations`: the number of candidates so far, and about how many there will
+    /// be.
+    pub(crate) fn new(
+        base: &'a Base,
+        parameters: Vec<Parameter>,
+        rehearsals: &'a [Rehearsal<'a>],
+        observer: &'a dyn Observer,
+        pool: &'a ThreadPool,
+        evaluations: Range<usize>,
+    ) -> Self {
+        let rows = rehearsals.iter().flat_map(|rehearsal| rehearsal.rows.iter().copied()).collect();
+        let (done, planned) = (AtomicUsize::new(evaluations.start), evaluations.end);
+        Self { base, parameters, rehearsals, rows, observer, pool, evaluations: done, planned }
+    }
+
     /// Limits of each parameter's move, as logarithms.
     pub(crate) fn limits(&self) -> Vec<(f64, f64)> {
         let limit = |parameter: &Parameter| {

@@ -7,15 +7,18 @@ mod destager;
 pub mod shingles;
 
 use std::collections::VecDeque;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 use likenew_core::counters::FlashCounters;
 use likenew_core::io::{Completion, Io, Op, Outcome, Slot};
 use likenew_core::units::Nanos;
 
 use crate::device::{Device, NO_IO, SnapshotError, flash_counters, grow, to_bytes};
+use crate::drive_file::parameters;
 use crate::front::{Front, LinkParameters, PlainContents, Sectors};
 use crate::timeline::{Timeline, times, transfer_time};
+use crate::value::Value;
+use crate::wording;
 use arm::{Access, Arm, PlatterParameters, Platters, SeekCurve};
 use cache::{ReadAhead, WriteCache};
 use destager::{Aging, DestageDemand, Destager, DirectWrite, Work};
@@ -40,18 +43,31 @@ pub struct DiskParameters {
     pub write_seek: SeekTimes,
     /// Time to switch to another head in the same cylinder before a read.
     pub head_switch: Nanos,
-    /// Bytes of memory that reads and writes share.
-    pub memory_bytes: u64,
-    /// Bytes that a read reads ahead.
-    pub segment_bytes: u64,
-    /// Number of read-ahead segments that the disk keeps, memory permitting.
-    pub segments: u32,
-    /// Bytes of the write cache; 0 if writes are not cached.
-    pub write_cache_bytes: u64,
-    /// The most extents (separate ranges) that the write cache holds.
-    pub write_cache_extents: u32,
+    /// The memory for read-ahead and cached writes.
+    pub cache: CacheParameters,
     /// How its tracks overlap, on a shingled disk.
     pub shingles: Option<ShingleParameters>,
+}
+
+/// Range of a part of the memory in bytes.
+const MEMORY: RangeInclusive<u64> = 0..=1 << 32;
+
+parameters! {
+    /// The memory of a disk, and its use.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct CacheParameters {
+        /// Bytes of memory that reads and writes share.
+        pub memory_bytes: u64 = whole("memory_bytes", MEMORY) => ("memory", Value::Bytes),
+        /// Bytes that a read reads ahead.
+        pub segment_bytes: u64 = whole("segment_bytes", MEMORY) => ("read-ahead", Value::Bytes),
+        /// Number of read-ahead segments that the disk keeps, memory permitting.
+        pub segments: u32 = whole("segments", 1..=1024) => ("read-ahead segments", Value::Count),
+        /// Bytes of the write cache; 0 if writes are not cached.
+        pub write_cache_bytes: u64 = whole("write_cache_bytes", MEMORY) => ("write cache", Value::Bytes),
+        /// The most extents (separate ranges) that the write cache holds.
+        pub write_cache_extents: u32 = whole("write_cache_extents", 1..=65_536)
+            => (wording::CACHED_WRITES_MAX, Value::Count),
+    }
 }
 
 /// Seek times as data sheets give them, settling included.
@@ -73,13 +89,15 @@ impl DiskParameters {
     pub fn check(&self) -> Result<(), LayoutError> {
         self.platters.check()?;
         self.seek_curves(Platters::new(self.platters).cylinders)?;
-        let needed = self.segment_bytes.saturating_add(self.write_cache_bytes);
-        if needed > self.memory_bytes {
-            return Err(LayoutError::SmallMemory { memory: self.memory_bytes, needed });
+        let CacheParameters { memory_bytes, segment_bytes, write_cache_bytes, write_cache_extents, .. } =
+            self.cache;
+        let needed = segment_bytes.saturating_add(write_cache_bytes);
+        if needed > memory_bytes {
+            return Err(LayoutError::SmallMemory { memory: memory_bytes, needed });
         }
         match &self.shingles {
             Some(shingles) => {
-                shingles.check(self.platters.sector_bytes, self.write_cache_bytes, self.write_cache_extents)
+                shingles.check(self.platters.sector_bytes, write_cache_bytes, write_cache_extents)
             }
             None => Ok(()),
         }
@@ -112,7 +130,7 @@ impl DiskParameters {
 
     /// The same disk with its write cache off.
     pub(crate) fn without_write_cache(self) -> Self {
-        Self { write_cache_bytes: 0, ..self }
+        Self { cache: CacheParameters { write_cache_bytes: 0, ..self.cache }, ..self }
     }
 
     fn seek_curves(&self, cylinders: u32) -> Result<(SeekCurve, SeekCurve), LayoutError> {
@@ -199,13 +217,13 @@ const RESTING: u32 = u32::MAX;
 impl DiskDrive {
     /// A new disk with checked parameters.
     pub(crate) fn new(parameters: DiskParameters) -> Self {
-        let segment = parameters.segment_bytes / u64::from(parameters.platters.sector_bytes);
+        let segment = parameters.cache.segment_bytes / u64::from(parameters.platters.sector_bytes);
         Self {
             front: Front::new(parameters.link),
             firmware: Timeline::default(),
             aging: Aging::new(parameters.aging_per_mille),
             arm: Arm::new(&parameters),
-            read_ahead: ReadAhead::new(parameters.segments, segment),
+            read_ahead: ReadAhead::new(parameters.cache.segments, segment),
             destager: Destager::new(&parameters),
             requests: Vec::new(),
             pending: Vec::new(),
@@ -312,7 +330,7 @@ impl DiskDrive {
             if request.advance(sectors) {
                 self.blocked.pop_front();
             }
-            self.read_ahead.fit(self.parameters.memory_bytes / sector - used);
+            self.read_ahead.fit(self.parameters.cache.memory_bytes / sector - used);
             let at = self.front.link.send_to_drive(now, sectors * sector);
             self.front.events.push(at, Event::Arrived(slot, sectors));
         }
@@ -474,7 +492,8 @@ impl DiskDrive {
         match self.job.take().expect("an arm that is done had a job") {
             Job::Read(slot, physical) => {
                 self.read_ahead.start(&physical, now, &self.arm.platters);
-                let memory = self.parameters.memory_bytes / u64::from(self.parameters.platters.sector_bytes);
+                let memory =
+                    self.parameters.cache.memory_bytes / u64::from(self.parameters.platters.sector_bytes);
                 self.read_ahead.fit(memory - self.destager.cache.as_ref().map_or(0, |cache| cache.sectors));
                 if self.is_over(slot, physical.end - physical.start) {
                     self.reply(slot, now);

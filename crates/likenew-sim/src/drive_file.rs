@@ -1,19 +1,21 @@
 //! Reads the TOML file of a drive strictly: every key must be known, every number in its allowed range, and
 //! every value must have a source. Also replaces values in such a file.
+//!
+//! [`parameters`] declares what a table of the file holds: the struct, and key and range of each field.
 
 use std::fmt;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
 use likenew_core::input::one_line;
+use likenew_core::units::Nanos;
 use serde::Serialize;
 use strum::VariantNames;
 use toml::Spanned;
 use toml::de::{DeInteger, DeTable, DeValue};
 use toml_edit::{DocumentMut, TableLike, TomlError, Value};
 
-use crate::error::{FileError, RangeError, SimError};
-use crate::wording::Domain;
+use crate::error::{Domain, FileError, RangeError, SimError};
 
 /// A value of a drive's file, with its source.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
@@ -35,6 +37,59 @@ impl SourceEntry {
         self.source.contains("assumed")
     }
 }
+
+/// Declares parameters that a drive's file gives, as a struct. Each field names the method of [`Section`] that reads it,
+/// its key and its range; a field that names none is filled in from other values. What follows the arrow is the
+/// parameter's name in explanations and the kind of [`Value`](crate::value::Value) that it has there. `read` reads, and
+/// `facts` explains, them in this order.
+macro_rules! parameters {
+    (
+        $(#[$attribute:meta])*
+        $visibility:vis struct $name:ident {
+            $(
+                $(#[$field_attribute:meta])*
+                $field_visibility:vis $field:ident: $type:ty
+                    $(= $method:ident($($argument:expr),*) $(=> ($label:expr, $value:expr))?)?,
+            )*
+        }
+    ) => {
+        $(#[$attribute])*
+        $visibility struct $name {
+            $($(#[$field_attribute])* $field_visibility $field: $type,)*
+        }
+
+        impl $name {
+            /// Reads the fields that have a key.
+            pub(crate) fn read(
+                section: &mut $crate::drive_file::Section<'_>,
+            ) -> Result<Self, $crate::error::SimError> {
+                Ok(Self {
+                    $($field: $crate::drive_file::parameters!(@value section $($method($($argument),*))?),)*
+                })
+            }
+        }
+
+        impl $crate::value::Explained for $name {
+            fn facts(&self) -> Vec<$crate::value::Fact> {
+                vec![$($($($crate::value::Fact::new($label, $value(self.$field.into())),)?)?)*]
+            }
+        }
+    };
+    (@value $section:ident) => { Default::default() };
+    (@value $section:ident $method:ident($($argument:expr),*)) => { $section.$method($($argument),*)? };
+}
+pub(crate) use parameters;
+
+/// Nanoseconds per second.
+pub(crate) const SECOND_NS: u64 = 1_000_000_000;
+/// Range of a rate in bytes per second.
+pub(crate) const RATE: RangeInclusive<u64> = 1_000_000..=100_000_000_000;
+/// Range of a time within an I/O, in nanoseconds.
+const WITHIN_IO: RangeInclusive<u64> = 0..=10 * SECOND_NS;
+/// Range of a time that may exceed an I/O by far, in nanoseconds.
+pub(crate) const ANY_TIME: RangeInclusive<u64> = 1..=100 * 86_400 * SECOND_NS;
+/// Range of a count of I/Os after which something happens.
+pub(crate) const ANY_COUNT: RangeInclusive<u64> = 1..=u64::MAX >> 1;
 
 /// A position in a file, for errors.
 #[derive(Clone, Copy)]
@@ -133,6 +188,43 @@ impl<'a> Section<'a> {
         range: RangeInclusive<T>,
     ) -> Result<Option<T>, SimError> {
         self.optional(key, |section, key| section.whole(key, range))
+    }
+
+    /// Reads a whole number with a default.
+    pub(crate) fn whole_or<T: Copy + Into<u64> + TryFrom<u64>>(
+        &mut self,
+        key: &'static str,
+        range: RangeInclusive<T>,
+        default: T,
+    ) -> Result<T, SimError> {
+        Ok(self.whole_or_none(key, range)?.unwrap_or(default))
+    }
+
+    /// Reads a key that may be absent with `read`.
+    pub(crate) fn or_default<T: Default>(
+        &mut self,
+        key: &'static str,
+        read: impl FnOnce(&mut Self, &'static str) -> Result<T, SimError>,
+    ) -> Result<T, SimError> {
+        Ok(self.optional(key, read)?.unwrap_or_default())
+    }
+
+    /// Reads several keys of this table with `read`.
+    pub(crate) fn part<T>(
+        &mut self,
+        read: impl FnOnce(&mut Self) -> Result<T, SimError>,
+    ) -> Result<T, SimError> {
+        read(self)
+    }
+
+    /// Reads a time in nanoseconds.
+    pub(crate) fn time(&mut self, key: &'static str, range: RangeInclusive<u64>) -> Result<Nanos, SimError> {
+        self.whole(key, range).map(Nanos)
+    }
+
+    /// Reads a time within an I/O in nanoseconds.
+    pub(crate) fn span(&mut self, key: &'static str) -> Result<Nanos, SimError> {
+        self.time(key, WITHIN_IO)
     }
 
     /// Reads a multiple of another value.

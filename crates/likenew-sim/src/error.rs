@@ -6,8 +6,6 @@ use likenew_core::quantity::Size;
 use likenew_core::target_error::system_reason;
 use likenew_core::units::BadUnit;
 
-use crate::wording::Domain;
-
 /// Why a simulated drive could not be described or made. Each message says what to do next.
 #[derive(Debug, thiserror::Error)]
 pub enum SimError {
@@ -218,10 +216,9 @@ pub(crate) enum FileError {
     OtherExample(String),
 
     // Drives that cannot be built
-    #[error(transparent)]
-    Flash(#[from] crate::flash::LayoutError),
-    #[error(transparent)]
-    Disk(#[from] crate::disk::LayoutError),
+    /// Parameters of a mechanism that contradict each other.
+    #[error("{0}")]
+    Layout(String),
     #[error(transparent)]
     Situation(#[from] SituationError),
 }
@@ -252,4 +249,93 @@ pub(crate) enum RangeError {
     ValueNotAmongChoices,
     #[error("it takes one of range and choices")]
     Both,
+}
+
+/// What a value may be, as it reads after "it takes": a part of errors.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub(crate) enum Domain {
+    // Numbers
+    #[error("a whole number from {least} to {most}")]
+    Whole { least: u64, most: u64 },
+    #[error("a number from {least} to {most}")]
+    Number { least: f64, most: f64 },
+    #[error("a share from {least} to {most}, such as {example}")]
+    Share { least: f64, most: f64, example: f64 },
+    #[error("a share above 0, up to {most}")]
+    ShareAboveZero { most: f64 },
+    #[error("a power of two")]
+    PowerOfTwo,
+    /// At most another value of the file.
+    #[error("at most {key}, {value}")]
+    AtMost { key: &'static str, value: u64 },
+    #[error("less than {key}")]
+    LessThan { key: &'static str },
+    #[error("a multiple of {key}, {value}")]
+    MultipleOf { key: &'static str, value: u64 },
+    #[error(
+        "a multiple of identity.sector_bytes, {sector_bytes}, below identity.capacity_bytes, {capacity_bytes}"
+    )]
+    SectorsBelowCapacity { sector_bytes: u32, capacity_bytes: u64 },
+    /// At most the drive's capacity.
+    #[error("a multiple of identity.sector_bytes, {sector_bytes}, within the drive")]
+    SectorsWithinDrive { sector_bytes: u32 },
+    /// A multiple of the rows that a mapping unit spans.
+    #[error("a multiple of the {rows} rows that a page of map.page_bytes spans")]
+    MultipleOfRows { rows: u32 },
+    #[error("a divisor of {key}, {value}")]
+    DivisorOf { key: &'static str, value: u32 },
+    #[error("from 1 to {most} times {key}, {value}")]
+    Times { most: u64, key: &'static str, value: u64 },
+    #[error("1 to {most} sectors of {sector_bytes} bytes")]
+    Sectors { most: u32, sector_bytes: u32 },
+    /// A chip page that suits a mapping unit.
+    #[error(
+        "a multiple of map.page_bytes, {map_page}, or planes and dies of a gang that divide into such pages or whose reads of {row} bytes fill them"
+    )]
+    ChipPage { map_page: u32, row: u32 },
+    #[error("a size from {least} to {most} bytes")]
+    Bytes { least: u64, most: u64 },
+
+    // Words and texts
+    #[error("true or false")]
+    Truth,
+    #[error("on or off")]
+    OnOff,
+    #[error("{}", one_of(.0))]
+    Words(&'static [&'static str]),
+    #[error("a text of 1 to 200 characters")]
+    Line,
+    #[error("a text such as \"{0}\"")]
+    TextSuchAs(&'static str),
+    #[error("ranges within the {capacity_bytes} bytes of the drive, such as \"1GiB..1025MiB, 50%..50.1%\"")]
+    Ranges { capacity_bytes: u64 },
+
+    // Settings of a target
+    #[error("a size from 1MiB to 16TiB, such as 8GiB")]
+    Memory,
+    #[error(
+        "pcie1x1 to pcie5x4 (x1, x2, x4), sata1.5g, sata3g, sata6g, usb2, usb3.0, usb3.0-bot, usb3.1 or usb3.1-bot (bulk-only: one command at a time)"
+    )]
+    LinkStandard,
+    #[error("a rate from 1MB/s and maybe a delay of at most 1s, such as 300MB/s,40us")]
+    Encryption,
+    #[error("a time up to 60s and maybe after which rest up to 1h, such as 2ms,100us")]
+    Wake,
+    #[error("none, writeback or unsafe")]
+    HypervisorCache,
+    #[error("a whole number of commands from 2, such as 500")]
+    Commands,
+    #[error("how long it stalls, up to 10s, and maybe how often, up to 1h, such as 500ms,4s")]
+    Stalls,
+    #[error("a rate from 1MB/s to 10GB/s, such as 100MB/s")]
+    ReadRate,
+}
+
+/// `"flash", "disk" or "volume"`.
+fn one_of(words: &[&str]) -> String {
+    let quoted: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
+    match quoted.split_last() {
+        Some((last, before)) if !before.is_empty() => format!("{} or {last}", before.join(", ")),
+        _ => quoted.join(""),
+    }
 }

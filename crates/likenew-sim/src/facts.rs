@@ -94,7 +94,7 @@ fn slc_cache(layer: Layer, page_bytes: u64) -> Option<String> {
 
 fn disk_facts(spec: &Spec, disk: &DiskParameters, sector_bytes: u32) -> Facts {
     let turns_per_minute = 60e9 / disk.platters.revolution.0 as f64;
-    let write_cache = match (disk.write_cache_bytes, spec.cache) {
+    let write_cache = match (disk.cache.write_cache_bytes, spec.cache) {
         (0, Some(_)) => "off".into(),
         (0, None) => "none".into(),
         (bytes, _) => format!("on, {}", amount(bytes)),

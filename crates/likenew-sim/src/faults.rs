@@ -18,6 +18,7 @@ use strum::{EnumString, VariantNames};
 use crate::device::{
     Device, MEDIUM_ERROR, NO_IO, SavedLayer, SelfCounts, flash_counters, grow, to_bytes, wraps,
 };
+use crate::drive_file::{ANY_COUNT, ANY_TIME, RATE, parameters};
 use crate::timeline::{EventQueue, Timeline, times, transfer_time};
 
 /// The faults of a drive. Addresses are those of the host.
@@ -69,24 +70,28 @@ pub struct NeighborParameters {
     pub write_percent: u32,
 }
 
-/// Single I/Os that end late; the drive serves others in the meantime.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OutlierParameters {
-    /// One I/O out of this many is late, at random.
-    pub every_ios: u64,
-    /// How much later it ends.
-    pub span: Nanos,
+parameters! {
+    /// Single I/Os that end late; the drive serves others in the meantime.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct OutlierParameters {
+        /// One I/O out of this many is late, at random.
+        pub every_ios: u64 = whole("outlier_every_ios", ANY_COUNT),
+        /// How much later it ends.
+        pub span: Nanos = time("outlier_ns", ANY_TIME),
+    }
 }
 
-/// Periodic throttling, as of a drive that is too hot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ThrottleParameters {
-    /// The drive is throttled before each multiple of this time …
-    pub interval: Nanos,
-    /// … for this long …
-    pub span: Nanos,
-    /// … to this many bytes per second.
-    pub bytes_per_s: u64,
+parameters! {
+    /// Periodic throttling, as of a drive that is too hot.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct ThrottleParameters {
+        /// The drive is throttled before each multiple of this time …
+        pub interval: Nanos = time("throttle_every_ns", ANY_TIME),
+        /// … for this long …
+        pub span: Nanos = time("throttle_ns", ANY_TIME),
+        /// … to this many bytes per second.
+        pub bytes_per_s: u64 = whole("throttled_bytes_per_s", RATE),
+    }
 }
 
 impl ThrottleParameters {

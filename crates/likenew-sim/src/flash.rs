@@ -19,7 +19,9 @@ use likenew_core::units::Nanos;
 use serde::{Deserialize, Serialize};
 use strum::{EnumString, VariantNames};
 
+use crate::drive_file::{Section, parameters};
 use crate::front::LinkParameters;
+use crate::value::Value;
 use map_cache::MapCacheParameters;
 use nand::NandParameters;
 use thermal::ThermalParameters;
@@ -52,23 +54,27 @@ pub struct FlashParameters {
     pub thermal: Option<ThermalParameters>,
 }
 
-/// How the firmware of a flash drive handles commands.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct FirmwareParameters {
-    /// Time per read command.
-    pub read_command: Nanos,
-    /// Time per write command.
-    pub write_command: Nanos,
-    /// Time per TRIM or flush command.
-    pub other_command: Nanos,
-    /// The most non-contiguous host writes that may share a program unit; `None` for no limit.
-    pub writes_per_unit: Option<u8>,
-    /// Idle time after which the drive starts background work.
-    pub idle_after: Nanos,
-    /// What the drive does with TRIM.
-    pub trim: Trim,
-    /// Whether the write buffer survives a power loss, so that a flush need not wait.
-    pub power_loss_protection: bool,
+parameters! {
+    /// How the firmware of a flash drive handles commands.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct FirmwareParameters {
+        /// Time per read command.
+        pub read_command: Nanos = span("read_command_ns") => ("read command", Value::Span),
+        /// Time per write command.
+        pub write_command: Nanos = span("write_command_ns") => ("write command", Value::Span),
+        /// Time per TRIM or flush command.
+        pub other_command: Nanos = span("other_command_ns") => ("TRIM or flush", Value::Span),
+        /// Capacity of the write buffer in bytes.
+        pub buffer_bytes: u64 = whole("buffer_bytes", 512..=1 << 32),
+        /// The most non-contiguous host writes that may share a program unit; `None` for no limit.
+        pub writes_per_unit: Option<u8> = whole_or_none("writes_per_unit", 1..=64),
+        /// Idle time after which the drive starts background work.
+        pub idle_after: Nanos = span("idle_after_ns"),
+        /// What the drive does with TRIM.
+        pub trim: Trim = one_of("trim"),
+        /// Whether the write buffer survives a power loss, so that a flush need not wait.
+        pub power_loss_protection: bool = or_default("power_loss_protection", Section::truth),
+    }
 }
 
 /// What a drive does with TRIM.
@@ -159,15 +165,17 @@ impl FlashGeometry {
 // (Cai and others, "Data Retention in MLC NAND Flash Memory: Characterization, Optimization, and Recovery",
 // HPCA 2015), and so does the number of retries. Programming the page again makes its data new.
 
-/// How the age of data slows reads.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct AgingParameters {
-    /// Age in seconds up to which data needs no retries; 1 at least.
-    pub onset_s: u64,
-    /// Retries added by each further tenfold age.
-    pub retries_per_decade: f64,
-    /// The most retries, for the oldest data.
-    pub retries_max: u32,
+parameters! {
+    /// How the age of data slows reads.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct AgingParameters {
+        /// Age in seconds up to which data needs no retries; 1 at least.
+        pub onset_s: u64 = whole("onset_s", 1..=10_000_000_000),
+        /// Retries added by each further tenfold age.
+        pub retries_per_decade: f64 = number("retries_per_decade", 0.0..=1000.0),
+        /// The most retries, for the oldest data.
+        pub retries_max: u32 = whole("retries_max", 0..=1000),
+    }
 }
 
 impl AgingParameters {

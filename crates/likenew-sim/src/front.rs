@@ -6,17 +6,21 @@ use likenew_core::io::{Completion, Io, Op, Outcome, Slot};
 use likenew_core::units::Nanos;
 use rustc_hash::FxHashMap;
 
+use crate::drive_file::{RATE, parameters};
 use crate::timeline::{EventQueue, Timeline, transfer_time};
+use crate::value::Value;
 
-/// The parameters of a link.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LinkParameters {
-    /// Payload bytes per second in one direction.
-    pub bytes_per_s: u64,
-    /// Whether both directions move data at the same time, as PCIe does and SATA does not.
-    pub duplex: bool,
-    /// Commands that the drive accepts at once; further ones wait in the host.
-    pub command_slots: u32,
+parameters! {
+    /// The parameters of a link.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct LinkParameters {
+        /// Payload bytes per second in one direction.
+        pub bytes_per_s: u64 = whole("bytes_per_s", RATE) => ("rate", Value::rate),
+        /// Whether both directions move data at the same time, as PCIe does and SATA does not.
+        pub duplex: bool = truth("duplex"),
+        /// Commands that the drive accepts at once; further ones wait in the host.
+        pub command_slots: u32 = whole("command_slots", 1..=65_535) => ("queue depth", Value::Count),
+    }
 }
 
 /// The link in virtual time. It moves data in the order in which it becomes ready.

@@ -38,6 +38,7 @@ mod state;
 pub mod theory;
 mod timeline;
 pub mod truth;
+mod value;
 pub mod volume;
 mod wording;
 

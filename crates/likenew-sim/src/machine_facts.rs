@@ -2,6 +2,8 @@
 //! could know stays hidden: a counterfeit drive reports its pretended capacity, a drive-managed shingled disk
 //! does not identify itself, and no internals show.
 
+use std::ops::Range;
+
 use likenew_core::facts::drive::Drive;
 use likenew_core::facts::{
     Cloud, Counts, Database, DriveKind, Fact, Facts, FileSystem, Files, Health, Hop, HostMemory, Identity,
@@ -13,7 +15,7 @@ use likenew_core::units::Nanos;
 use crate::model::in_situation::spare_percent;
 use crate::model::{Mechanism, Model};
 use crate::situations::link_standard::{Bus, LinkStandard};
-use crate::situations::{ARRAY_ACTION, FIRMWARE_WARNING, host_memory_used};
+use crate::situations::{ARRAY_ACTION, FIRMWARE_WARNING, PARTITION_ALIGNMENT, host_memory_used};
 use crate::spec::{Spec, with_cache};
 use crate::truth::trims_nothing;
 use crate::wording;
@@ -72,20 +74,19 @@ fn machine(model: &Model) -> Machine {
 /// Used space is known only if the target specifies how much of the drive holds data.
 fn file_system(spec: &Spec, model: &Model) -> FileSystem {
     let is_known = spec.fill.is_some() || spec.deleted > 0.0 || spec.state == crate::State::New;
-    let used = is_known.then(|| (model.capacity_bytes as f64 * spec.in_use()) as u64);
+    let Range { start, end } = model.situations.addresses(model.capacity_bytes);
+    let total = end - start;
+    let used_bytes = ((model.capacity_bytes as f64 * spec.in_use()) as u64).saturating_sub(start);
+    let used = is_known.then_some(used_bytes);
     let silent = wording::USED_SPACE_NOT_REPORTED;
     let to_fact = |amount: Option<u64>| Fact::from_option(amount, silent, ORIGIN);
     FileSystem {
         point: "/simulated".to_owned(),
         kind: fact("simulated".to_owned()),
-        total_bytes: fact(model.capacity_bytes),
+        total_bytes: fact(total),
         used_bytes: to_fact(used),
-        free_bytes: to_fact(used.map(|used| model.capacity_bytes - used)),
-        used_percent: Fact::from_option(
-            used.map(|used| 100.0 * used as f64 / model.capacity_bytes as f64),
-            silent,
-            ORIGIN,
-        ),
+        free_bytes: to_fact(used.map(|used| total - used)),
+        used_percent: Fact::from_option(used.map(|used| 100.0 * used as f64 / total as f64), silent, ORIGIN),
         trimming: Trimming {
             immediate: fact(match &model.mechanism {
                 Mechanism::Flash(flash) => !trims_nothing(spec, flash),
@@ -99,13 +100,14 @@ fn file_system(spec: &Spec, model: &Model) -> FileSystem {
     }
 }
 
-/// The whole drive as one file. Its age is added when facts are requested.
+/// The whole target as one file. Its age is added when facts are requested.
 fn files(model: &Model) -> Files {
-    let pieces = model.situations.fragment_bytes.map_or(1, |bytes| model.capacity_bytes.div_ceil(bytes));
-    let mib = model.capacity_bytes as f64 / f64::from(1 << 20);
+    let Range { start, end } = model.situations.addresses(model.capacity_bytes);
+    let pieces = model.situations.fragment_bytes.map_or(1, |bytes| (end - start).div_ceil(bytes));
+    let mib = (end - start) as f64 / f64::from(1 << 20);
     Files {
         files: fact(1),
-        bytes: fact(model.capacity_bytes),
+        bytes: fact(end - start),
         is_part: fact(false),
         files_mapped: fact(1),
         extents_per_mib: fact((pieces - 1) as f64 / mib),
@@ -318,8 +320,6 @@ fn counts(model: &Model, bus: Option<Bus>) -> Counts {
     counts
 }
 
-/// Start of a partition that is not shifted; usual since Advanced Format.
-const PARTITION_BYTES: u64 = 1 << 20;
 /// The most bytes per TRIM (Linux: `discard_max_bytes` of SATA and NVMe drives is 2 GiB and more).
 const DISCARD_BYTES_MAX: u64 = 2 << 30;
 
@@ -347,20 +347,22 @@ fn bottom_up(spec: &Spec, own: &Model, model: &Model, trim_path: &TrimPath) -> V
             _ => middle_layer(model, announced),
         })
         .collect();
-    let capacity_bytes = fact(model.capacity_bytes);
     if model.situations.array_bytes_per_s.is_some() {
         layers.push(Layer {
             name: "md0".to_owned(),
             kind: LayerKind::Array,
-            capacity_bytes: capacity_bytes.clone(),
+            capacity_bytes: fact(model.capacity_bytes),
             level: fact("raid1".to_owned()),
             members_missing: fact(1),
             busy_with: fact(ARRAY_ACTION.to_owned()),
             ..passing()
         });
     }
-    if let Some(shift) = model.situations.shift_bytes {
-        let start = PARTITION_BYTES + shift;
+    let addresses = model.situations.addresses(model.capacity_bytes);
+    let capacity_bytes = fact(addresses.end - addresses.start);
+    let shift = model.situations.shift_bytes;
+    if shift.is_some() || addresses.start > 0 {
+        let start = addresses.start.max(PARTITION_ALIGNMENT) + shift.unwrap_or(0);
         let physical = physical_block_bytes(model);
         let offset = (physical - start % physical) % physical;
         layers.push(Layer {
@@ -411,7 +413,7 @@ fn bottom(spec: &Spec, own: &Model, model: &Model, announced: &probe::Layer) -> 
         // A hypervisor presents its cache as the disk's own.
         _ if model.situations.hypervisor_cache.is_some() => (LayerKind::VirtualDisk, true, false),
         Mechanism::Volume(_) => (LayerKind::VirtualDisk, false, false),
-        Mechanism::Disk(disk) => (LayerKind::Disk, with_cache(spec, *disk).write_cache_bytes > 0, true),
+        Mechanism::Disk(disk) => (LayerKind::Disk, with_cache(spec, *disk).cache.write_cache_bytes > 0, true),
         Mechanism::Flash(flash) => (LayerKind::Disk, !flash.parameters.firmware.power_loss_protection, false),
     };
     let takes = announced.passes.unwrap_or(false);

@@ -1,18 +1,19 @@
 //! A drive model as its TOML file describes it: identity, advertised speeds and the parameters of its mechanism.
 
-mod disk;
 mod flash;
 pub(crate) mod in_situation;
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 use likenew_core::region::Region;
 use likenew_core::units::Nanos;
 use wildmatch::WildMatch;
 
-use crate::disk::DiskParameters;
-use crate::drive_file::{Section, SourceEntry, Text};
-use crate::error::{FileError, SimError};
+use crate::disk::arm::PlatterParameters;
+use crate::disk::shingles::ShingleParameters;
+use crate::disk::{CacheParameters, DiskParameters, LayoutError, SeekTimes};
+use crate::drive_file::{ANY_COUNT, ANY_TIME, RATE, SECOND_NS, Section, SourceEntry, Text, parameters};
+use crate::error::{Domain, FileError, SimError};
 use crate::faults::{
     DriveFaults, NeighborParameters, OutlierParameters, StallParameters, ThrottleParameters,
 };
@@ -21,26 +22,31 @@ use crate::flash::{FlashGeometry, FlashParameters};
 use crate::front::LinkParameters;
 use crate::situations::Situations;
 use crate::situations::link_standard::LinkStandard;
-use crate::volume::{CountingParameters, CreditParameters, LatencyParameters, VolumeParameters};
-use crate::wording::Domain;
+use crate::volume::{self, CountingParameters, CreditParameters, LatencyParameters, VolumeParameters};
 
 pub use flash::Layer;
 
-/// Rated or reviewed speeds of a new drive. The simulation never uses them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct RatedSpeeds {
-    /// Sequential read, bytes per second.
-    pub read_bytes_per_s: Option<u64>,
-    /// Sequential write, bytes per second.
-    pub write_bytes_per_s: Option<u64>,
-    /// Random 4 KiB reads per second.
-    pub random_read_iops: Option<u64>,
-    /// Random 4 KiB writes per second.
-    pub random_write_iops: Option<u64>,
+/// Range of a rated number of I/Os per second.
+const RATED_IOPS: RangeInclusive<u64> = 1..=100_000_000;
+
+parameters! {
+    /// Rated or reviewed speeds of a new drive. The simulation never uses them.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct RatedSpeeds {
+        /// Sequential read, bytes per second.
+        pub read_bytes_per_s: Option<u64> = whole_or_none("read_bytes_per_s", RATE),
+        /// Sequential write, bytes per second.
+        pub write_bytes_per_s: Option<u64> = whole_or_none("write_bytes_per_s", RATE),
+        /// Random 4 KiB reads per second.
+        pub random_read_iops: Option<u64> = whole_or_none("random_read_iops", RATED_IOPS),
+        /// Random 4 KiB writes per second.
+        pub random_write_iops: Option<u64> = whole_or_none("random_write_iops", RATED_IOPS),
+    }
 }
 
 /// How a drive stores data, with all parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "a drive has one, and is opened from it")]
 pub enum Mechanism {
     /// Flash chips.
     Flash(FlashModel),
@@ -104,7 +110,7 @@ impl Mechanism {
     pub fn can_switch_write_cache(&self) -> bool {
         match self {
             Self::Flash(_) | Self::Volume(_) => false,
-            Self::Disk(disk) => disk.write_cache_bytes > 0,
+            Self::Disk(disk) => disk.cache.write_cache_bytes > 0,
         }
     }
 }
@@ -139,14 +145,16 @@ pub struct Model {
 /// The kinds of drives, in the order of lists.
 pub const KINDS: [&str; 3] = ["flash", "disk", "volume"];
 
-const SECOND_NS: u64 = 1_000_000_000;
-const RATE: std::ops::RangeInclusive<u64> = 1_000_000..=100_000_000_000;
+/// Range of a capacity in bytes.
+const CAPACITY: RangeInclusive<u64> = 1 << 20..=1 << 44;
 
-struct Identity {
-    model: String,
-    technology: String,
-    capacity_bytes: u64,
-    sector_bytes: u32,
+parameters! {
+    struct Identity {
+        model: String = line("model"),
+        technology: String = line("technology"),
+        capacity_bytes: u64 = whole("capacity_bytes", CAPACITY),
+        sector_bytes: u32 = whole("sector_bytes", 512..=4096),
+    }
 }
 
 impl Identity {
@@ -168,7 +176,7 @@ impl Model {
         let kind = root.word("kind", &KINDS)?;
         let identity = root.table("identity", read_identity)?;
         let reported_models = root.table_or_none("sold", ReportedModels::read)?;
-        let advertised = root.table("advertised", read_advertised)?;
+        let advertised = root.table("advertised", RatedSpeeds::read)?;
         let (link, link_standard) = root.table("link", read_link)?;
         let faults = root.table_or_none("faults", |section| read_faults(section, &identity))?;
         // The mechanism of a counterfeit drive has the real capacity.
@@ -177,7 +185,7 @@ impl Model {
         let identity = Identity { capacity_bytes: real_capacity_bytes.unwrap_or(capacity_bytes), ..identity };
         let mechanism = match kind {
             "flash" => Mechanism::Flash(flash::read(&mut root, &identity, link)?),
-            "disk" => Mechanism::Disk(disk::read(&mut root, &identity, link)?),
+            "disk" => Mechanism::Disk(read_disk(&mut root, &identity, link)?),
             _ => Mechanism::Volume(read_volume(&mut root, &identity, link)?),
         };
         let read =
@@ -215,12 +223,7 @@ impl Model {
 }
 
 fn read_identity(section: &mut Section<'_>) -> Result<Identity, SimError> {
-    let identity = Identity {
-        model: section.line("model")?,
-        technology: section.line("technology")?,
-        capacity_bytes: section.whole("capacity_bytes", 1 << 20..=1 << 44)?,
-        sector_bytes: section.whole("sector_bytes", 512..=4096)?,
-    };
+    let identity = Identity::read(section)?;
     if !identity.sector_bytes.is_power_of_two() {
         return section.refuse("sector_bytes", identity.sector_bytes, Domain::PowerOfTwo);
     }
@@ -232,33 +235,98 @@ fn read_identity(section: &mut Section<'_>) -> Result<Identity, SimError> {
     Ok(identity)
 }
 
-fn read_advertised(section: &mut Section<'_>) -> Result<RatedSpeeds, SimError> {
-    const IOPS: std::ops::RangeInclusive<u64> = 1..=100_000_000;
-    Ok(RatedSpeeds {
-        read_bytes_per_s: section.whole_or_none("read_bytes_per_s", RATE)?,
-        write_bytes_per_s: section.whole_or_none("write_bytes_per_s", RATE)?,
-        random_read_iops: section.whole_or_none("random_read_iops", IOPS)?,
-        random_write_iops: section.whole_or_none("random_write_iops", IOPS)?,
-    })
-}
-
 fn read_link(section: &mut Section<'_>) -> Result<(LinkParameters, Option<LinkStandard>), SimError> {
-    let link = LinkParameters {
-        bytes_per_s: section.whole("bytes_per_s", RATE)?,
-        duplex: section.truth("duplex")?,
-        command_slots: section.whole("command_slots", 1..=65_535)?,
-    };
+    let link = LinkParameters::read(section)?;
     let named =
         |section: &mut Section<'_>, key| section.parsed(key, Domain::LinkStandard, LinkStandard::by_name);
     Ok((link, section.optional("standard", named)?))
 }
 
-fn span(section: &mut Section<'_>, key: &'static str) -> Result<Nanos, SimError> {
-    section.whole(key, 0..=10 * SECOND_NS).map(Nanos)
+impl From<LayoutError> for FileError {
+    fn from(error: LayoutError) -> Self {
+        Self::Layout(error.to_string())
+    }
 }
 
-const VOLUME_IOPS: std::ops::RangeInclusive<u64> = 1..=10_000_000;
-const IO_BYTES: std::ops::RangeInclusive<u64> = 512..=1 << 30;
+/// Reads the tables of a hard disk.
+fn read_disk(
+    root: &mut Section<'_>,
+    identity: &Identity,
+    link: LinkParameters,
+) -> Result<DiskParameters, SimError> {
+    let mut disk = DiskParameters { link, ..DiskParameters::default() };
+    root.table("firmware", |section| {
+        disk.command = section.span("command_ns")?;
+        disk.aging_per_mille = section.whole("aging_per_mille", 0..=1_000_000)?;
+        Ok(())
+    })?;
+    disk.shingles = root.table_or_none("shingles", |section| read_shingles(section, identity))?;
+    let site = root.table("mechanics", |section| {
+        read_mechanics(section, identity, &mut disk)?;
+        Ok(section.site())
+    })?;
+    disk.cache = root.table("cache", CacheParameters::read)?;
+    disk.check().map_err(|reason| site.error(reason))?;
+    Ok(disk)
+}
+
+fn read_mechanics(
+    section: &mut Section<'_>,
+    identity: &Identity,
+    disk: &mut DiskParameters,
+) -> Result<(), SimError> {
+    disk.head_switch = section.span("head_switch_ns")?;
+    disk.read_seek = SeekTimes {
+        track: section.span("track_seek_ns")?,
+        average: section.span("average_seek_ns")?,
+        full: section.span("full_seek_ns")?,
+    };
+    disk.write_seek = SeekTimes {
+        track: section.span("write_track_seek_ns")?,
+        average: section.span("write_average_seek_ns")?,
+        full: section.span("write_full_seek_ns")?,
+    };
+    let addressed = identity.capacity_bytes / u64::from(identity.sector_bytes);
+    let settle = disk.write_seek.track.since(disk.read_seek.track);
+    disk.platters = PlatterParameters {
+        sectors: disk.shingles.map_or(addressed, |shingles| shingles.sectors_for(addressed)),
+        sector_bytes: identity.sector_bytes,
+        revolution: Nanos(60 * SECOND_NS / section.whole("rotations_per_minute", 1000..=30_000)?),
+        heads: section.whole("heads", 1..=64)?,
+        zones: section.whole("zones", 1..=256)?,
+        outer_bytes_per_s: section.whole("outer_bytes_per_s", RATE)?,
+        inner_bytes_per_s: section.whole("inner_bytes_per_s", RATE)?,
+        // Long enough for a write that continues across the change.
+        head_skew: disk.head_switch + settle,
+        cylinder_skew: disk.read_seek.track.max(disk.head_switch) + settle,
+    };
+    if disk.platters.inner_bytes_per_s > disk.platters.outer_bytes_per_s {
+        let (key, limit) = ("mechanics.inner_bytes_per_s", "outer_bytes_per_s");
+        return Err(section.error(FileError::Above { key, limit }));
+    }
+    let (sector_key, sector) = identity.sector();
+    let physical = section.optional("physical_sector_bytes", |section, key| {
+        section.multiple(key, sector..=65_536, (sector_key, sector))
+    })?;
+    disk.physical_sectors = physical.map_or(1, |bytes| bytes / sector);
+    Ok(())
+}
+
+fn read_shingles(section: &mut Section<'_>, identity: &Identity) -> Result<ShingleParameters, SimError> {
+    let (sector_key, sector) = identity.sector();
+    let sectors = |section: &mut Section<'_>, key, least: u64, most| {
+        section.multiple(key, least * sector..=most, (sector_key, sector)).map(|bytes| bytes / sector)
+    };
+    Ok(ShingleParameters {
+        log_sectors: sectors(section, "media_cache_bytes", 1, 1 << 40)?,
+        band_sectors: sectors(section, "band_bytes", 1, 1 << 32)?,
+        map_entries: section.whole("map_entries", 4..=100_000_000)?,
+        append_sectors_max: sectors(section, "append_bytes_max", 1, 1 << 32)?,
+        header_sectors: sectors(section, "header_bytes", 0, 1 << 20)?,
+        gather: section.span("gather_ns")?,
+        idle_after: section.span("idle_after_ns")?,
+    })
+}
 
 /// Reads the tables of a network volume.
 fn read_volume(
@@ -276,26 +344,19 @@ fn read_volume(
 fn read_credits(section: &mut Section<'_>, identity: &Identity) -> Result<CreditParameters, SimError> {
     let iops_per_gib: u64 = section.whole("iops_per_gib", 0..=1_000_000)?;
     let (iops_min, iops_max) =
-        (section.whole("iops_min", VOLUME_IOPS)?, section.whole("iops_max", VOLUME_IOPS)?);
+        (section.whole("iops_min", volume::IOPS)?, section.whole("iops_max", volume::IOPS)?);
     if iops_min > iops_max {
         let domain = Domain::AtMost { key: "credits.iops_max", value: iops_max };
         return section.refuse("iops_min", iops_min, domain);
     }
     let by_size = (u128::from(identity.capacity_bytes) * u128::from(iops_per_gib)) >> 30;
     let by_size = u64::try_from(by_size).expect("at most 2⁴⁴ bytes and 10⁶ I/Os for a GiB");
-    Ok(CreditParameters {
-        baseline_iops: by_size.clamp(iops_min, iops_max),
-        burst_iops: section.whole("burst_iops", VOLUME_IOPS)?,
-        credits_max: section.whole("credits_max", 0..=1_000_000_000_000)?,
-    })
+    let baseline_iops = by_size.clamp(iops_min, iops_max);
+    Ok(CreditParameters { baseline_iops, ..CreditParameters::read(section)? })
 }
 
 fn read_counting(section: &mut Section<'_>) -> Result<CountingParameters, SimError> {
-    let counting = CountingParameters {
-        io_bytes: section.whole("io_bytes", IO_BYTES)?,
-        small_io_bytes: section.whole("small_io_bytes", 0..=1 << 30)?,
-        small_merge_bytes: section.whole("small_merge_bytes", IO_BYTES)?,
-    };
+    let counting = CountingParameters::read(section)?;
     let CountingParameters { io_bytes, small_io_bytes, small_merge_bytes } = counting;
     if small_io_bytes.max(small_merge_bytes) > io_bytes {
         let (small_io, small_merge, io) = (small_io_bytes, small_merge_bytes, io_bytes);
@@ -312,23 +373,22 @@ fn read_throughput(section: &mut Section<'_>, identity: &Identity) -> Result<u64
 }
 
 fn read_store(section: &mut Section<'_>) -> Result<(LatencyParameters, bool), SimError> {
-    let latency = 1..=10 * SECOND_NS;
-    let median = Nanos(section.whole("latency_ns_median", latency.clone())?);
-    let p99 = Nanos(section.whole("latency_ns_p99", latency)?);
+    let latency = LatencyParameters::read(section)?;
+    let LatencyParameters { median, p99 } = latency;
     // With a wider spread, single I/Os could take years.
     if p99 < median || p99.0 / median.0 > 100 {
         let domain = Domain::Times { most: 100, key: "store.latency_ns_median", value: median.0 };
         return section.refuse("latency_ns_p99", p99.0, domain);
     }
-    Ok((LatencyParameters { median, p99 }, section.truth("trim")?))
+    Ok((latency, section.truth("trim")?))
 }
 
-/// Range of a time span in a file that may exceed an I/O by far.
-const SPAN: std::ops::RangeInclusive<u64> = 1..=100 * 86_400 * SECOND_NS;
+/// Range of the time of one retry in nanoseconds.
+const RETRY_NS: RangeInclusive<u64> = 0..=100_000_000_000;
 
 /// Reads the table `[faults]`, whose keys are all optional.
 fn read_faults(section: &mut Section<'_>, identity: &Identity) -> Result<DriveFaults, SimError> {
-    let real_capacity_bytes = section.whole_or_none("real_capacity_bytes", 1 << 20..=1 << 44)?;
+    let real_capacity_bytes = section.whole_or_none("real_capacity_bytes", CAPACITY)?;
     if let Some(real) = real_capacity_bytes {
         check_real_capacity(section, identity, real)?;
     }
@@ -340,12 +400,12 @@ fn read_faults(section: &mut Section<'_>, identity: &Identity) -> Result<DriveFa
     };
     let flipped = ranges(section, "flipped", identity)?;
     let flipped_bits = if flipped.is_empty() { 0 } else { section.whole("flipped_bits", 1..=4096)? };
-    let lost_write_every = section.whole_or_none("lost_write_every", 1..=u64::MAX >> 1)?;
+    let lost_write_every = section.whole_or_none("lost_write_every", ANY_COUNT)?;
     let unreadable = ranges(section, "unreadable", identity)?;
     let slow = ranges(section, "slow", identity)?;
     let bad_places = !unreadable.is_empty() || !slow.is_empty();
     let (retry, retries_max) = if bad_places {
-        (Nanos(section.whole("retry_ns", 0..=100 * SECOND_NS)?), section.whole("retries_max", 1..=1000)?)
+        (section.time("retry_ns", RETRY_NS)?, section.whole("retries_max", 1..=1000)?)
     } else {
         (Nanos::ZERO, 0)
     };
@@ -366,7 +426,7 @@ fn read_faults(section: &mut Section<'_>, identity: &Identity) -> Result<DriveFa
         stall,
         trim,
         neighbor: read_neighbor(section, identity)?,
-        outliers: read_outliers(section)?,
+        outliers: section.optional("outlier_every_ios", |section, _| OutlierParameters::read(section))?,
         throttle: read_throttle(section)?,
     })
 }
@@ -395,12 +455,12 @@ fn ranges(
 }
 
 fn read_stall(section: &mut Section<'_>) -> Result<Option<StallParameters>, SimError> {
-    let every_ios = section.whole_or_none("stall_every_ios", 1..=u64::MAX >> 1)?;
-    let interval = section.whole_or_none("stall_every_ns", SPAN)?.map(Nanos);
+    let every_ios = section.whole_or_none("stall_every_ios", ANY_COUNT)?;
+    let interval = section.whole_or_none("stall_every_ns", ANY_TIME)?.map(Nanos);
     if every_ios.is_none() && interval.is_none() {
         return Ok(None);
     }
-    let span = Nanos(section.whole("stall_ns", SPAN)?);
+    let span = section.time("stall_ns", ANY_TIME)?;
     if interval.is_some_and(|interval| interval <= span) {
         let domain = Domain::LessThan { key: "faults.stall_every_ns" };
         return section.refuse("stall_ns", span.0, domain);
@@ -412,36 +472,28 @@ fn read_neighbor(
     section: &mut Section<'_>,
     identity: &Identity,
 ) -> Result<Option<NeighborParameters>, SimError> {
-    let Some(ios_per_s) = section.whole_or_none("neighbor_ios_per_s", 1..=1_000_000)? else {
-        return Ok(None);
-    };
-    let io_bytes: u32 = section.whole("neighbor_io_bytes", 512..=16 << 20)?;
-    let sector = identity.sector_bytes;
-    if !io_bytes.is_multiple_of(sector) || u64::from(io_bytes) > identity.capacity_bytes {
-        let domain = Domain::SectorsWithinDrive { sector_bytes: sector };
-        return section.refuse("neighbor_io_bytes", io_bytes, domain);
-    }
-    let write_percent = section.whole("neighbor_write_percent", 0..=100)?;
-    Ok(Some(NeighborParameters { ios_per_s, io_bytes, write_percent }))
-}
-
-fn read_outliers(section: &mut Section<'_>) -> Result<Option<OutlierParameters>, SimError> {
-    let Some(every_ios) = section.whole_or_none("outlier_every_ios", 1..=u64::MAX >> 1)? else {
-        return Ok(None);
-    };
-    let span = Nanos(section.whole("outlier_ns", SPAN)?);
-    Ok(Some(OutlierParameters { every_ios, span }))
+    section.optional("neighbor_ios_per_s", |section, key| {
+        let ios_per_s = section.whole(key, 1..=1_000_000)?;
+        let io_bytes: u32 = section.whole("neighbor_io_bytes", 512..=16 << 20)?;
+        let sector_bytes = identity.sector_bytes;
+        if !io_bytes.is_multiple_of(sector_bytes) || u64::from(io_bytes) > identity.capacity_bytes {
+            let domain = Domain::SectorsWithinDrive { sector_bytes };
+            return section.refuse("neighbor_io_bytes", io_bytes, domain);
+        }
+        let write_percent = section.whole("neighbor_write_percent", 0..=100)?;
+        Ok(NeighborParameters { ios_per_s, io_bytes, write_percent })
+    })
 }
 
 fn read_throttle(section: &mut Section<'_>) -> Result<Option<ThrottleParameters>, SimError> {
-    let Some(every) = section.whole_or_none("throttle_every_ns", SPAN)? else { return Ok(None) };
-    let span = section.whole("throttle_ns", SPAN)?;
-    if every <= span {
-        let domain = Domain::LessThan { key: "faults.throttle_every_ns" };
-        return section.refuse("throttle_ns", span, domain);
-    }
-    let bytes_per_s = section.whole("throttled_bytes_per_s", RATE)?;
-    Ok(Some(ThrottleParameters { interval: Nanos(every), span: Nanos(span), bytes_per_s }))
+    section.optional("throttle_every_ns", |section, _| {
+        let throttle = ThrottleParameters::read(section)?;
+        if throttle.interval <= throttle.span {
+            let domain = Domain::LessThan { key: "faults.throttle_every_ns" };
+            return section.refuse("throttle_ns", throttle.span.0, domain);
+        }
+        Ok(throttle)
+    })
 }
 
 /// The parameters of a flash drive, and how much was written to a used one.

@@ -83,6 +83,18 @@ impl Spec {
         Ok(self.source(read_file)?.model)
     }
 
+    /// Bytes of the target: all of the drive, or of its partition.
+    ///
+    /// # Errors
+    /// The same as for [`model`](Self::model).
+    pub fn capacity_bytes(&self, read_file: impl Fn(&Path) -> io::Result<Vec<u8>>) -> Result<u64, SimError> {
+        let Source { model, saved, .. } = self.source(read_file)?;
+        let made = saved.map(|(spec, _)| Self::parse(&spec)).transpose()?;
+        let situations = made.as_ref().unwrap_or(self).situations.merge_with(&model.situations);
+        let addresses = situations.addresses(model.capacity_bytes);
+        Ok(addresses.end - addresses.start)
+    }
+
     /// Explains the drive without making it.
     ///
     /// # Errors
@@ -289,12 +301,13 @@ fn make_drive(
     if spec.data && !device.keeps_data() {
         device.keep_data();
     }
+    let addresses = model.situations.addresses(model.capacity_bytes);
     let identity = Identity {
         name: spec.text.clone(),
         kind: TargetKind::Simulated,
         model: Some(model.model.clone()),
         engine: "simulation".into(),
-        capacity_bytes: model.capacity_bytes,
+        capacity_bytes: addresses.end - addresses.start,
         block_bytes: model.sector_bytes,
         facts: facts::facts(spec, model),
         caveats: vec![facts::caveat(model)],
@@ -303,7 +316,10 @@ fn make_drive(
     let origin = Origin { spec: spec.text.clone(), text };
     let trim_path = trim_path(model, trims);
     let static_facts = spec.facts.then(|| StaticFacts::new(spec, own, model, &trim_path));
-    let (host_bytes, free) = (spec.memory.unwrap_or(MEMORY_BYTES), spec.free(model.capacity_bytes));
+    let free = spec.free(model.capacity_bytes);
+    let in_target = |address: u64| address.saturating_sub(addresses.start);
+    let (host_bytes, free) =
+        (spec.memory.unwrap_or(MEMORY_BYTES), in_target(free.start)..in_target(free.end));
     let drive = SimDrive::new(identity, trim_path, static_facts, device, host_bytes, free, origin);
     Ok(drive.behind(model.situations.hypervisor_cache))
 }

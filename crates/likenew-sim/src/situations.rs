@@ -2,15 +2,15 @@
 //! the drive's file (`[situations]`) or a setting of the target (`?link=sata3g&wake=2ms`).
 //!
 //! Situations can be combined. Those above the drive's faults are, from the host down: file fragments,
-//! encryption, a misaligned partition. Those below are: I/O of another program, a hidden cache, a damaged
-//! link, power saving, a restored volume, a rebuilding array. Most others change the drive itself: its link,
-//! firmware, host memory and wear.
+//! encryption, a misaligned partition, the place of a partition. Those below are: I/O of another program, a
+//! hidden cache, a damaged link, power saving, a restored volume, a rebuilding array. Most others change the
+//! drive itself: its link, firmware, host memory and wear.
 
 pub mod layers;
 pub mod link_standard;
 mod wording;
 
-use std::str::FromStr as _;
+use std::ops::Range;
 
 use likenew_core::units::{Nanos, parse_duration, parse_size};
 use strum::EnumString;
@@ -18,51 +18,100 @@ use strum::EnumString;
 use crate::device::Device;
 use crate::disk::DiskParameters;
 use crate::drive_file::Section;
-use crate::error::{SettingError, SimError};
+use crate::error::{Domain, SettingError, SimError};
 use crate::faults::neighbor::Neighbor;
 use crate::faults::{DriveFaults, NeighborParameters, StallParameters};
 use crate::flash::map_cache::{HostShare, MapCacheParameters};
-use crate::wording::Domain;
 use layers::{
     AddressRemap, Crypt, CryptParameters, DamagedLink, HAND_OVER, HookedDevice, LINE_BYTES, ReadCache,
     RemappedDevice, SLEEP_AFTER, SnapshotRestore, Wake, WakeParameters,
 };
 use link_standard::LinkStandard;
-use wording::SETTINGS;
 
-pub(crate) use wording::{FIRMWARE_WARNING, known_settings};
+pub(crate) use wording::FIRMWARE_WARNING;
 
-/// The situations of a drive; by default none.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Situations {
+/// Declares the situations. A row has the type of the value, the setting's key with an example, the function that reads
+/// its value, and the situation's name and words in explanations. Files spell the values like settings.
+macro_rules! situations {
+    ($(
+        $(#[$attribute:meta])*
+        $field:ident: $type:ty = ($key:literal, $example:literal, $read:expr) => ($name:expr, $describe:expr),
+    )*) => {
+        /// The situations of a drive; by default none.
+        #[derive(Clone, Debug, Default, PartialEq)]
+        pub struct Situations {
+            $($(#[$attribute])* pub $field: Option<$type>,)*
+        }
+
+        /// Keys of all settings with an example of each, in the order of messages.
+        pub(crate) const SETTINGS: &[(&str, &str)] = &[$(($key, $example)),*];
+
+        impl Situations {
+            /// Applies a setting; `None` if the key is not a situation.
+            ///
+            /// # Errors
+            /// The value is not valid for the key.
+            pub(crate) fn set(&mut self, key: &str, value: &str) -> Option<Result<(), SettingError>> {
+                match key {
+                    $($key => {
+                        let read: fn(&str, &str) -> Result<$type, SettingError> = $read;
+                        Some(read(key, value).map(|value| self.$field = Some(value)))
+                    })*
+                    _ => None,
+                }
+            }
+
+            /// These situations, and those of `other` that are not set here.
+            pub(crate) fn merge_with(&self, other: &Self) -> Self {
+                Self { $($field: self.$field.or(other.$field),)* }
+            }
+
+            /// The situations as names and values for people.
+            pub(crate) fn describe(&self) -> Vec<(&'static str, String)> {
+                let described = [$(($name, self.$field.and_then(|value| $describe(value).into()))),*];
+                described.into_iter().filter_map(|(name, what)| Some((name, what?))).collect()
+            }
+        }
+    };
+}
+
+situations! {
     /// The link that the drive is connected by, if not its own.
-    pub link: Option<LinkStandard>,
-    /// Encryption above the drive.
-    pub crypt: Option<CryptParameters>,
+    link: LinkStandard = ("link", "sata3g", link) => ("link", wording::link),
+    /// Encryption above the drive: its rate, and its queueing delay.
+    crypt: CryptParameters = ("crypt", "300MB/s,40us", crypt) => ("encryption", wording::encryption),
     /// Bytes by which a partition shifts all addresses.
-    pub shift_bytes: Option<u64>,
-    /// Power saving of the drive or its link.
-    pub wake: Option<WakeParameters>,
+    shift_bytes: u64 = ("shift", "512", |key, text| size(key, text, 1, 1 << 30))
+        => ("partition", wording::shifted_partition),
+    /// Share of the drive's addresses that precede the partition, which takes the rest.
+    partition_start: f64 = ("part", "0.6", |key, text| share(key, text, PARTITION_START_MAX))
+        => ("tested part", wording::partition),
+    /// Power saving of the drive or its link: time to wake up, after so long without I/O.
+    wake: WakeParameters = ("wake", "2ms,100us", wake) => ("power saving", wording::power_saving),
     /// Host memory offered for its mapping table, in bytes.
-    pub host_memory_bytes: Option<u64>,
+    host_memory_bytes: u64 = ("hmb", "off", host_memory) => (wording::MAPPING_MEMORY, wording::host_memory),
     /// Whether it is a volume newly restored from a snapshot.
-    pub from_snapshot: Option<bool>,
+    from_snapshot: bool = ("lazy", "on", truth) => ("volume", wording::restored_volume),
     /// Fragment size of the tested file, in bytes.
-    pub fragment_bytes: Option<u64>,
+    fragment_bytes: u64 = ("fragments", "64KiB", |key, text| size(key, text, 512, 1 << 40))
+        => ("files", wording::fragments),
     /// Share of the rated life that is used up.
-    pub wear: Option<f64>,
+    wear: f64 = ("wear", "0.9", |key, text| share(key, text, 3.0)) => ("wear", wording::wear),
     /// Share of a disk's addresses in the slow region.
-    pub slow_region_share: Option<f64>,
-    /// One command out of this many is damaged on the link.
-    pub damaged_every_ios: Option<u64>,
-    /// When its firmware stalls.
-    pub firmware: Option<StallParameters>,
+    slow_region_share: f64 = ("slow_region", "0.01", |key, text| share(key, text, 0.5))
+        => ("slow region", wording::slow_region),
+    /// One command out of this many is damaged on the link and resent.
+    damaged_every_ios: u64 = ("crc", "500", damage) => ("damaged link", wording::damaged_link),
+    /// When its firmware stalls: for so long, so often.
+    firmware: StallParameters = ("firmware", "500ms,4s", firmware) => ("firmware", wording::firmware),
     /// Bytes of a hidden cache in front of the drive.
-    pub read_cache_bytes: Option<u64>,
+    read_cache_bytes: u64 = ("readcache", "4GiB", |key, text| size(key, text, LINE_BYTES, 1 << 40))
+        => (wording::FRONT_CACHE, wording::read_cache),
     /// Rate at which an array reads the drive to rebuild another member, in bytes per second.
-    pub array_bytes_per_s: Option<u64>,
+    array_bytes_per_s: u64 = ("array", "100MB/s", array) => ("array", wording::rebuilt_array),
     /// How a hypervisor caches the drive, if it is the disk of a virtual machine.
-    pub hypervisor_cache: Option<HypervisorCache>,
+    hypervisor_cache: HypervisorCache = ("vm", "unsafe", hypervisor_cache)
+        => ("virtual disk", wording::virtual_disk),
 }
 
 /// How a hypervisor caches a virtual disk in the host's memory (the modes of QEMU's `cache=`).
@@ -79,102 +128,42 @@ pub enum HypervisorCache {
 }
 
 impl Situations {
-    /// Applies a setting; `None` if the key is not a situation.
-    ///
-    /// # Errors
-    /// The value is not valid for the key.
-    pub(crate) fn set(&mut self, key: &str, value: &str) -> Option<Result<(), SettingError>> {
-        let taken = match key {
-            "link" => link(value).map(|link| self.link = Some(link)),
-            "crypt" => crypt(value).map(|crypt| self.crypt = Some(crypt)),
-            "shift" => size(key, value, 1, 1 << 30).map(|bytes| self.shift_bytes = Some(bytes)),
-            "wake" => wake(value).map(|wake| self.wake = Some(wake)),
-            "hmb" => host_memory(value).map(|bytes| self.host_memory_bytes = Some(bytes)),
-            "lazy" => truth(key, value).map(|lazy| self.from_snapshot = Some(lazy)),
-            "fragments" => size(key, value, 512, 1 << 40).map(|bytes| self.fragment_bytes = Some(bytes)),
-            "wear" => share(key, value, 3.0).map(|share| self.wear = Some(share)),
-            "slow_region" => share(key, value, 0.5).map(|share| self.slow_region_share = Some(share)),
-            "crc" => damage(value).map(|ios| self.damaged_every_ios = Some(ios)),
-            "firmware" => firmware(value).map(|stall| self.firmware = Some(stall)),
-            "readcache" => {
-                size(key, value, LINE_BYTES, 1 << 40).map(|bytes| self.read_cache_bytes = Some(bytes))
-            }
-            "array" => array(value).map(|rate| self.array_bytes_per_s = Some(rate)),
-            "vm" => HypervisorCache::from_str(value)
-                .map_err(|_| SettingError::wrong_value(key, value, Domain::HypervisorCache))
-                .map(|mode| self.hypervisor_cache = Some(mode)),
-            _ => return None,
-        };
-        Some(taken)
-    }
-
     /// Reads the table `[situations]`, whose values are spelled like the settings.
     pub(crate) fn read(section: &mut Section<'_>) -> Result<Self, SimError> {
         let mut situations = Self::default();
-        for setting in &SETTINGS {
+        for &(key, example) in SETTINGS {
             let parse = |text: &str| {
                 let mut parsed = Self::default();
-                parsed.set(setting.key, text)?.ok().map(|()| parsed)
+                parsed.set(key, text)?.ok().map(|()| parsed)
             };
-            let domain = Domain::TextSuchAs(setting.example());
+            let domain = Domain::TextSuchAs(example);
             let read = |section: &mut Section<'_>, key| section.parsed(key, domain, parse);
-            if let Some(parsed) = section.optional(setting.key, read)? {
+            if let Some(parsed) = section.optional(key, read)? {
                 situations = parsed.merge_with(&situations);
             }
         }
         Ok(situations)
     }
 
-    /// These situations, and those of `other` that are not set here.
-    pub(crate) fn merge_with(&self, other: &Self) -> Self {
-        Self {
-            link: self.link.or(other.link),
-            crypt: self.crypt.or(other.crypt),
-            shift_bytes: self.shift_bytes.or(other.shift_bytes),
-            wake: self.wake.or(other.wake),
-            host_memory_bytes: self.host_memory_bytes.or(other.host_memory_bytes),
-            from_snapshot: self.from_snapshot.or(other.from_snapshot),
-            fragment_bytes: self.fragment_bytes.or(other.fragment_bytes),
-            wear: self.wear.or(other.wear),
-            slow_region_share: self.slow_region_share.or(other.slow_region_share),
-            damaged_every_ios: self.damaged_every_ios.or(other.damaged_every_ios),
-            firmware: self.firmware.or(other.firmware),
-            read_cache_bytes: self.read_cache_bytes.or(other.read_cache_bytes),
-            array_bytes_per_s: self.array_bytes_per_s.or(other.array_bytes_per_s),
-            hypervisor_cache: self.hypervisor_cache.or(other.hypervisor_cache),
-        }
-    }
-
-    /// The situations as names and values for people.
-    pub(crate) fn describe(&self) -> Vec<(&'static str, String)> {
-        let is_restored = self.from_snapshot == Some(true);
-        let described = [
-            ("link", self.link.map(wording::link)),
-            ("encryption", self.crypt.map(wording::encryption)),
-            ("partition", self.shift_bytes.map(wording::shifted_partition)),
-            ("power saving", self.wake.map(wording::power_saving)),
-            (wording::MAPPING_MEMORY, self.host_memory_bytes.map(wording::host_memory)),
-            ("volume", is_restored.then(|| wording::RESTORED_VOLUME.to_owned())),
-            ("files", self.fragment_bytes.map(wording::fragments)),
-            ("wear", self.wear.map(wording::wear)),
-            ("slow region", self.slow_region_share.map(wording::slow_region)),
-            ("damaged link", self.damaged_every_ios.map(wording::damaged_link)),
-            ("firmware", self.firmware.map(|_| "known to stall".to_owned())),
-            (wording::FRONT_CACHE, self.read_cache_bytes.map(wording::read_cache)),
-            ("array", self.array_bytes_per_s.map(wording::rebuilt_array)),
-            ("virtual disk", self.hypervisor_cache.map(wording::virtual_disk)),
-        ];
-        described.into_iter().filter_map(|(name, what)| Some((name, what?))).collect()
+    /// The addresses of a drive of this capacity that the target has: those of the partition, or all.
+    pub(crate) fn addresses(&self, capacity_bytes: u64) -> Range<u64> {
+        let start = self.partition_start.map_or(0, |share| (capacity_bytes as f64 * share) as u64);
+        start / PARTITION_ALIGNMENT * PARTITION_ALIGNMENT..capacity_bytes
     }
 }
 
-fn link(name: &str) -> Result<LinkStandard, SettingError> {
+/// The largest share of a drive that may precede the partition.
+const PARTITION_START_MAX: f64 = 0.99;
+/// Partitions start at multiples of this; usual since Advanced Format.
+pub(crate) const PARTITION_ALIGNMENT: u64 = 1 << 20;
+
+fn link(key: &str, name: &str) -> Result<LinkStandard, SettingError> {
     let named = LinkStandard::by_name(name);
-    named.ok_or_else(|| SettingError::wrong_value("link", name, Domain::LinkStandard))
+    named.ok_or_else(|| SettingError::wrong_value(key, name, Domain::LinkStandard))
 }
 
 /// `RATE` or `RATE,DELAY`.
-fn crypt(text: &str) -> Result<CryptParameters, SettingError> {
+fn crypt(key: &str, text: &str) -> Result<CryptParameters, SettingError> {
     let (speed, delay) = split(text);
     let parse = || {
         let bytes_per_s = parse_size(speed.strip_suffix("/s")?).ok()?;
@@ -182,11 +171,11 @@ fn crypt(text: &str) -> Result<CryptParameters, SettingError> {
         let fits = (1_000_000..=1 << 40).contains(&bytes_per_s) && hand_over <= Nanos::from_secs(1);
         fits.then_some(CryptParameters { bytes_per_s, hand_over })
     };
-    parse().ok_or_else(|| SettingError::wrong_value("crypt", text, Domain::Encryption))
+    parse().ok_or_else(|| SettingError::wrong_value(key, text, Domain::Encryption))
 }
 
 /// `TIME` or `TIME,AFTER`.
-fn wake(text: &str) -> Result<WakeParameters, SettingError> {
+fn wake(key: &str, text: &str) -> Result<WakeParameters, SettingError> {
     let (time, after) = split(text);
     let parse = || {
         let time = parse_duration(time).ok()?;
@@ -196,7 +185,7 @@ fn wake(text: &str) -> Result<WakeParameters, SettingError> {
         (fits && after > Nanos::ZERO && after <= Nanos::from_secs(3600))
             .then_some(WakeParameters { time, after })
     };
-    parse().ok_or_else(|| SettingError::wrong_value("wake", text, Domain::Wake))
+    parse().ok_or_else(|| SettingError::wrong_value(key, text, Domain::Wake))
 }
 
 /// The two parts of a value, the second of which may be absent.
@@ -204,13 +193,13 @@ fn split(text: &str) -> (&str, Option<&str>) {
     text.split_once(',').map_or((text, None), |(first, second)| (first, Some(second)))
 }
 
-fn damage(text: &str) -> Result<u64, SettingError> {
+fn damage(key: &str, text: &str) -> Result<u64, SettingError> {
     let ios = text.parse::<u64>().ok().filter(|ios| (2..=u64::MAX >> 1).contains(ios));
-    ios.ok_or_else(|| SettingError::wrong_value("crc", text, Domain::Commands))
+    ios.ok_or_else(|| SettingError::wrong_value(key, text, Domain::Commands))
 }
 
 /// `SPAN` or `SPAN,EVERY`.
-fn firmware(text: &str) -> Result<StallParameters, SettingError> {
+fn firmware(key: &str, text: &str) -> Result<StallParameters, SettingError> {
     let (span, every) = split(text);
     let parse = || {
         let span = parse_duration(span).ok()?;
@@ -220,17 +209,17 @@ fn firmware(text: &str) -> Result<StallParameters, SettingError> {
         let stall = StallParameters { every_ios: None, interval: Some(every), span };
         (fits && every <= Nanos::from_secs(3600)).then_some(stall)
     };
-    parse().ok_or_else(|| SettingError::wrong_value("firmware", text, Domain::Stalls))
+    parse().ok_or_else(|| SettingError::wrong_value(key, text, Domain::Stalls))
 }
 
-fn array(text: &str) -> Result<u64, SettingError> {
-    let bad = || SettingError::wrong_value("array", text, Domain::ReadRate);
+fn array(key: &str, text: &str) -> Result<u64, SettingError> {
+    let bad = || SettingError::wrong_value(key, text, Domain::ReadRate);
     let rate = text.strip_suffix("/s").and_then(|rate| parse_size(rate).ok()).ok_or_else(bad)?;
     (1_000_000..=10_000_000_000).contains(&rate).then_some(rate).ok_or_else(bad)
 }
 
-fn host_memory(text: &str) -> Result<u64, SettingError> {
-    if text == "off" { Ok(0) } else { size("hmb", text, 1 << 12, 1 << 40) }
+fn host_memory(key: &str, text: &str) -> Result<u64, SettingError> {
+    if text == "off" { Ok(0) } else { size(key, text, 1 << 12, 1 << 40) }
 }
 
 /// A size in bytes from `least` to `most`, which messages call `domain`.
@@ -253,6 +242,10 @@ fn size(key: &str, text: &str, least: u64, most: u64) -> Result<u64, SettingErro
 fn share(key: &str, text: &str, most: f64) -> Result<f64, SettingError> {
     let fits = text.parse::<f64>().ok().filter(|share| *share > 0.0 && *share <= most);
     fits.ok_or_else(|| SettingError::wrong_value(key, text, Domain::ShareAboveZero { most }))
+}
+
+fn hypervisor_cache(key: &str, text: &str) -> Result<HypervisorCache, SettingError> {
+    text.parse().map_err(|_| SettingError::wrong_value(key, text, Domain::HypervisorCache))
 }
 
 fn truth(key: &str, text: &str) -> Result<bool, SettingError> {
@@ -347,12 +340,18 @@ pub(crate) fn wrap_below(
     device
 }
 
-/// Wraps a drive in the layers above the faults: file fragments, encryption, a misaligned partition.
+/// Wraps a drive in the layers above the faults: file fragments, encryption, a misaligned partition, the place of
+/// a partition.
 pub(crate) fn wrap_above(
     situations: &Situations,
     mut device: Box<dyn Device>,
     capacity: u64,
 ) -> Box<dyn Device> {
+    let Range { start, end } = situations.addresses(capacity);
+    if start > 0 {
+        device = Box::new(RemappedDevice::new(AddressRemap::Shifted { capacity, by: start }, device));
+    }
+    let capacity = end - start;
     if let Some(by) = situations.shift_bytes {
         device = Box::new(RemappedDevice::new(AddressRemap::Shifted { capacity, by }, device));
     }
@@ -374,8 +373,7 @@ mod tests {
 
         #[test]
         fn every_setting_takes_its_example_and_no_nonsense() {
-            for setting in &SETTINGS {
-                let (key, value) = (setting.key, setting.example());
+            for &(key, value) in SETTINGS {
                 let mut situations = Situations::default();
                 situations.set(key, value).expect(key).expect(value);
                 assert_ne!(situations, Situations::default());

@@ -9,15 +9,14 @@ use likenew_core::units::{Nanos, parse_duration};
 
 use crate::catalog::{catalog, names_of};
 use crate::disk::DiskParameters;
-use crate::error::{SettingError, SimError};
+use crate::error::{Domain, SettingError, SimError};
 use crate::faults::{DriveFaults, NeighborParameters, OutlierParameters, ThrottleParameters};
 use crate::flash::{FlashParameters, Trim};
+use crate::generator;
 use crate::generator::generate;
 use crate::model::{FlashModel, Model};
-use crate::situations::{Situations, known_settings, size_in};
+use crate::situations::{self, Situations, size_in};
 use crate::state::{DriveTreatment, State};
-use crate::wording::Domain;
-use crate::{generator, wording};
 
 /// A simulated drive, and the state that it should be in.
 #[derive(Clone, Debug, PartialEq)]
@@ -67,9 +66,26 @@ pub enum SpecName {
     Snapshot(PathBuf),
 }
 
-/// All settings of a target with examples, for people.
+/// Keys of the settings that are no situations, with an example of each.
+const SETTINGS: [(&str, &str); 12] = [
+    ("state", "used"),
+    ("fill", "0.8"),
+    ("deleted", "0.4"),
+    ("trim", "off"),
+    ("cache", "off"),
+    ("age", "90d"),
+    ("data", "on"),
+    ("memory", "8GiB"),
+    ("busy", "100"),
+    ("outliers", "1000"),
+    ("throttle", "0.2"),
+    ("facts", "off"),
+];
+
+/// All settings of a target, each with an example: `state=used, fill=0.8, …`.
 pub fn settings() -> String {
-    wording::settings(&known_settings())
+    let settings = SETTINGS.iter().chain(situations::SETTINGS);
+    settings.map(|(key, example)| format!("{key}={example}")).collect::<Vec<_>>().join(", ")
 }
 
 impl Spec {
@@ -137,13 +153,14 @@ impl Spec {
         Ok(spec)
     }
 
-    /// The same drive when new, with the same data and no other setting; `None` for a saved drive. Deleted
-    /// data that was not trimmed stays, since flash that was never written would read too fast.
+    /// The same drive or partition when new, with the same data and no other setting; `None` for a saved drive.
+    /// Deleted data that was not trimmed stays, since flash that was never written would read too fast.
     pub fn as_new(&self) -> Option<Self> {
         let (name, _) = self.text.split_once('?').unwrap_or((&self.text, ""));
         let is_saved = matches!(self.drive, SpecName::Snapshot(_));
         let deleted = if self.deleted > 0.0 { format!("&deleted={}", self.deleted) } else { String::new() };
-        let text = format!("{name}?state=new&fill={}{deleted}", self.filled_share());
+        let part = self.situations.partition_start.map(|share| format!("&part={share}")).unwrap_or_default();
+        let text = format!("{name}?state=new&fill={}{deleted}{part}", self.filled_share());
         (!is_saved).then(|| Self::parse(&text).expect("a name that was read is read again"))
     }
 
@@ -168,29 +185,22 @@ impl Spec {
     /// Applies one setting and returns its key.
     fn set<'s>(&mut self, setting: &'s str) -> Result<&'s str, SettingError> {
         let (key, value) = setting.split_once('=').unwrap_or((setting, ""));
-        match (key, value) {
-            ("state", "new") => self.state = State::New,
-            ("state", "used") => self.state = State::Used,
-            ("trim", "on") => self.trim = Some(true),
-            ("trim", "off") => self.trim = Some(false),
-            ("data", "on") => self.data = true,
-            ("data", "off") => self.data = false,
-            ("age", span) => {
-                self.age = parse_duration(span).map_err(|reason| SettingError::unreadable(key, reason))?;
+        match key {
+            "state" => self.state = value.parse().map_err(|_| unknown_state(value))?,
+            "trim" => self.trim = Some(switch(key, value)?),
+            "data" => self.data = switch(key, value)?,
+            "age" => {
+                self.age = parse_duration(value).map_err(|reason| SettingError::unreadable(key, reason))?;
             }
-            ("cache", "on") => self.cache = Some(true),
-            ("cache", "off") => self.cache = Some(false),
-            ("memory", size) => self.memory = Some(size_in(key, size, 1 << 20, 1 << 44, Domain::Memory)?),
-            ("busy", ios) => self.busy = Some(integer(key, ios, 1..=1_000_000)?),
-            ("outliers", ios) => self.outliers = Some(u64::from(integer(key, ios, 2..=u32::MAX)?)),
-            ("throttle", of_link) => self.throttle = Some(throttle(of_link)?),
-            ("fill", of_drive) => self.fill = Some(share(key, of_drive, 0.8)?),
-            ("deleted", of_drive) => self.deleted = share(key, of_drive, 0.4)?,
-            ("facts", "on") => self.facts = true,
-            ("facts", "off") => self.facts = false,
-            _ => {
-                self.situations.set(key, value).unwrap_or_else(|| Err(unknown_setting(key, value)))?;
-            }
+            "cache" => self.cache = Some(switch(key, value)?),
+            "memory" => self.memory = Some(size_in(key, value, 1 << 20, 1 << 44, Domain::Memory)?),
+            "busy" => self.busy = Some(integer(key, value, 1..=1_000_000)?),
+            "outliers" => self.outliers = Some(u64::from(integer(key, value, 2..=u32::MAX)?)),
+            "throttle" => self.throttle = Some(throttle(value)?),
+            "fill" => self.fill = Some(share(key, value, 0.8)?),
+            "deleted" => self.deleted = share(key, value, 0.4)?,
+            "facts" => self.facts = switch(key, value)?,
+            _ => self.situations.set(key, value).unwrap_or_else(|| Err(unknown_setting(key)))?,
         }
         Ok(key)
     }
@@ -221,24 +231,27 @@ fn throttle(text: &str) -> Result<f64, SettingError> {
     share.ok_or_else(|| SettingError::wrong_value("throttle", text, domain))
 }
 
-/// The error for an unknown setting, or for an unknown word as a value.
-fn unknown_setting(key: &str, value: &str) -> SettingError {
-    match key {
-        "state" => match nearest(value, ["used", "new"]) {
-            Some(near) => similar_word("state", value, near),
-            None => SettingError::UnknownState(value.to_owned()),
-        },
-        "trim" | "data" | "cache" | "facts" => {
-            SettingError::NotASwitch { key: key.to_owned(), value: value.to_owned() }
-        }
-        _ => {
-            let listed = settings();
-            let keys = listed.split([',', ' ']).filter_map(|word| Some(word.split_once('=')?.0));
-            match nearest(key, keys) {
-                Some(near) => similar_word("setting", key, near),
-                None => SettingError::UnknownSetting(key.to_owned()),
-            }
-        }
+/// Parses `on` or `off`.
+fn switch(key: &str, text: &str) -> Result<bool, SettingError> {
+    match text {
+        "on" => Ok(true),
+        "off" => Ok(false),
+        _ => Err(SettingError::NotASwitch { key: key.to_owned(), value: text.to_owned() }),
+    }
+}
+
+fn unknown_state(state: &str) -> SettingError {
+    match nearest(state, ["used", "new"]) {
+        Some(near) => similar_word("state", state, near),
+        None => SettingError::UnknownState(state.to_owned()),
+    }
+}
+
+fn unknown_setting(key: &str) -> SettingError {
+    let keys = SETTINGS.iter().chain(situations::SETTINGS).map(|(key, _)| *key);
+    match nearest(key, keys) {
+        Some(near) => similar_word("setting", key, near),
+        None => SettingError::UnknownSetting(key.to_owned()),
     }
 }
 

@@ -1,16 +1,16 @@
-//! The history of a simulated drive, which its own FTL produces before its clock starts.
+//! Gives a simulated flash drive its past: fills and overwrites it through its own FTL, in no simulated time.
 
 use std::collections::VecDeque;
 
 use likenew_core::units::Nanos;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use strum::IntoStaticStr;
+use strum::{EnumString, IntoStaticStr};
 
 use crate::flash::translation_layer::{PendingWork, TranslationLayer};
 
-/// How a drive was used before it is measured.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, IntoStaticStr)]
+/// What `state=` asks for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, EnumString, IntoStaticStr)]
 #[strum(serialize_all = "lowercase")]
 pub enum State {
     /// Erased, as after production or a secure erase, then filled once sequentially if a fill is requested.
@@ -27,7 +27,7 @@ impl State {
     }
 }
 
-/// What happened to a drive before it is measured.
+/// The writes that bring a flash drive to its [`State`], in numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct DriveTreatment {
     /// Share of its addresses that hold data.
@@ -41,14 +41,15 @@ pub(crate) struct DriveTreatment {
     pub(crate) writes_per_unit: Option<u8>,
 }
 
-/// Filled share from which tables use large memory pages. Chosen: half of the tables.
-const MOSTLY_USED: f64 = 0.5;
+/// Filled share from which the tables of the FTL get large memory pages, which are faster, and do not save what is unused.
+/// Chosen: half of the tables.
+const LARGE_PAGES_FILL_MIN: f64 = 0.5;
 
 /// All used drives have the same history.
 const SEED: u64 = 1;
 
 /// Writes the first `fill` share of an FTL's pages sequentially, then `overwritten_share` times as many at
-/// random. None of the data compresses. The drive then rests. If `is_stopped`, the rest of the history is
+/// random. None of the data compresses. Then does the background work of a long rest. If `is_stopped`, the rest of the history is
 /// left out.
 pub(crate) fn make<L: TranslationLayer>(
     mut layer: L,
@@ -57,9 +58,10 @@ pub(crate) fn make<L: TranslationLayer>(
     is_stopped: &dyn Fn() -> bool,
 ) -> L {
     let DriveTreatment { fill, overwritten_share, age, writes_per_unit } = past;
+    // Seconds; the drive is opened at 0, and all of this happens at one time before.
     layer.set_clock(-(age.as_secs_f64() as i64));
     let filled = (f64::from(layer.user_pages()) * fill) as u32;
-    if fill >= MOSTLY_USED {
+    if fill >= LARGE_PAGES_FILL_MIN {
         layer.expect_use();
     }
     let mut writer = Writer::new(layer, dies, writes_per_unit);
@@ -74,11 +76,12 @@ pub(crate) fn make<L: TranslationLayer>(
 }
 
 /// Pages between checks of `is_stopped`. Chosen: they take less than a tenth of a second, and a check costs nothing.
-const ASK_PAGES: usize = 1 << 14;
+const STOP_CHECK_PAGES: usize = 1 << 14;
 
+/// The pages up to a stop.
 fn until(pages: impl Iterator<Item = u32>, is_stopped: &dyn Fn() -> bool) -> impl Iterator<Item = u32> {
-    let goes_on = move |(number, _): &(usize, u32)| !number.is_multiple_of(ASK_PAGES) || !is_stopped();
-    pages.enumerate().take_while(goes_on).map(|(_, page)| page)
+    let stops = move |index: usize| index.is_multiple_of(STOP_CHECK_PAGES) && is_stopped();
+    pages.enumerate().take_while(move |(index, _)| !stops(*index)).map(|(_, page)| page)
 }
 
 /// Pages between an announcement and its write. Chosen: enough time for prefetching, and few enough for caches to hold.
@@ -90,11 +93,11 @@ struct Writer<L> {
     pending: PendingWork,
     dies: u32,
     die: u32,
-    /// Free size in the current unit.
+    /// Size left in the current unit, as [`TranslationLayer::size_max`] counts it.
     remaining: u32,
     writes_per_unit: Option<u8>,
-    /// Non-contiguous writes in the current unit.
-    writes: u32,
+    /// Runs of consecutive pages in the current unit.
+    runs: u32,
     /// The last page of the current unit.
     last_page: Option<u32>,
 }
@@ -103,9 +106,11 @@ impl<L: TranslationLayer> Writer<L> {
     fn new(layer: L, dies: u32, writes_per_unit: Option<u8>) -> Self {
         let remaining = layer.unit(0).size;
         let pending = PendingWork::default();
-        Self { layer, pending, dies, die: 0, remaining, writes_per_unit, writes: 0, last_page: None }
+        Self { layer, pending, dies, die: 0, remaining, writes_per_unit, runs: 0, last_page: None }
     }
 
+    /// Writes a page: to the die that the FTL dictates, as a unit of its own; otherwise into the current unit, which ends when it is
+    /// full, or when another run of pages may not share it.
     fn write(&mut self, page: u32) {
         if self.layer.is_read_only() {
             return;
@@ -115,16 +120,16 @@ impl<L: TranslationLayer> Writer<L> {
             self.layer.write(page, size, die, &mut self.pending);
             self.layer.end_unit(die, &mut self.pending);
         } else {
-            if self.last_page.is_none_or(|last| last + 1 != page) {
-                self.writes += 1;
-            }
-            if self.remaining > 0 && self.writes_per_unit.is_some_and(|most| self.writes > u32::from(most)) {
+            let begins_run = self.last_page.is_none_or(|last| last + 1 != page);
+            self.runs += u32::from(begins_run);
+            let is_over_limit = self.writes_per_unit.is_some_and(|most| self.runs > u32::from(most));
+            if self.remaining > 0 && is_over_limit {
                 self.layer.end_unit(self.die, &mut self.pending);
                 self.remaining = 0;
             }
             if self.remaining == 0 {
                 self.next_die();
-                self.writes = 1;
+                self.runs = 1;
             }
             self.last_page = Some(page);
             self.remaining = self.remaining.saturating_sub(size);
@@ -226,7 +231,7 @@ mod tests {
         let is_stopped = || calls.replace(calls.get() + 1) == 2;
         let stopped = super::make(PageMap::new(geometry()), geometry().flash.dies, past, &is_stopped);
         // Once before the fill, and twice during the overwrites.
-        assert_eq!(stopped.counts().host_pages, 3000 + ASK_PAGES as u64);
+        assert_eq!(stopped.counts().host_pages, 3000 + STOP_CHECK_PAGES as u64);
     }
 
     #[test]

@@ -156,7 +156,7 @@ impl GeneratedDrive {
 
 /// A disk has one arm, moves whole tracks and has no erase blocks; a shingled one cleans when idle.
 fn of_disk(spec: &Spec, disk: &DiskParameters) -> Truth {
-    let cached = if spec.cache == Some(false) { 0 } else { disk.write_cache_bytes };
+    let cached = if spec.cache == Some(false) { 0 } else { disk.cache.write_cache_bytes };
     Truth {
         medium: TrueValue::Word(if disk.shingles.is_some() { "shingled disk" } else { "disk" }),
         write_buffer_bytes: if cached == 0 { TrueValue::Absent } else { TrueValue::Number(cached as f64) },

@@ -1,5 +1,7 @@
 //! A network volume in a cloud: link, I/O credits, throughput limit and store.
 
+use std::ops::RangeInclusive;
+
 use likenew_core::counters::FlashCounters;
 use likenew_core::io::{Completion, Io, Op, Outcome, Slot};
 use likenew_core::units::Nanos;
@@ -8,8 +10,10 @@ use rand_distr::{Distribution as _, LogNormal};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::device::{Device, NO_IO, SelfCounts, SnapshotError, flash_counters, grow, to_bytes};
+use crate::drive_file::parameters;
 use crate::front::{Front, LinkParameters, PlainContents, Sectors};
 use crate::timeline::{Timeline, transfer_time};
+use crate::value::Value;
 
 /// The parameters of a network volume.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,15 +32,25 @@ pub struct VolumeParameters {
     pub trims: bool,
 }
 
-/// A bucket of I/O credits: each I/O takes one, and `baseline_iops` flow in per second.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CreditParameters {
-    /// IOPS that the volume's size pays for.
-    pub baseline_iops: u64,
-    /// IOPS while credits last.
-    pub burst_iops: u64,
-    /// Capacity of the bucket in credits.
-    pub credits_max: u64,
+/// Range of a volume's IOPS.
+pub(crate) const IOPS: RangeInclusive<u64> = 1..=10_000_000;
+/// Range of the bytes that count as one I/O.
+const IO_BYTES: RangeInclusive<u64> = 512..=1 << 30;
+/// Range of a store's latency in nanoseconds.
+const LATENCY_NS: RangeInclusive<u64> = 1..=10_000_000_000;
+
+parameters! {
+    /// A bucket of I/O credits: each I/O takes one, and `baseline_iops` flow in per second.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct CreditParameters {
+        /// IOPS that the volume's size pays for.
+        pub baseline_iops: u64,
+        /// IOPS while credits last.
+        pub burst_iops: u64 = whole("burst_iops", IOPS),
+        /// Capacity of the bucket in credits.
+        pub credits_max: u64 = whole("credits_max", 0..=1_000_000_000_000)
+            => ("credits when full", Value::Count),
+    }
 }
 
 impl CreditParameters {
@@ -57,24 +71,28 @@ impl CreditParameters {
     }
 }
 
-/// How I/Os are counted for credits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CountingParameters {
-    /// A longer I/O counts as several. Sequential ones count as one up to this length.
-    pub io_bytes: u64,
-    /// I/Os shorter than this are small.
-    pub small_io_bytes: u64,
-    /// Sequential small I/Os count as one up to this length.
-    pub small_merge_bytes: u64,
+parameters! {
+    /// How I/Os are counted for credits.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct CountingParameters {
+        /// A longer I/O counts as several. Sequential ones count as one up to this length.
+        pub io_bytes: u64 = whole("io_bytes", IO_BYTES) => ("one I/O at most", Value::Bytes),
+        /// I/Os shorter than this are small.
+        pub small_io_bytes: u64 = whole("small_io_bytes", 0..=1 << 30),
+        /// Sequential small I/Os count as one up to this length.
+        pub small_merge_bytes: u64 = whole("small_merge_bytes", IO_BYTES),
+    }
 }
 
-/// Latency of the store, from the admission of an I/O to its answer; log-normal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LatencyParameters {
-    /// The median.
-    pub median: Nanos,
-    /// The 99th percentile.
-    pub p99: Nanos,
+parameters! {
+    /// Latency of the store, from the admission of an I/O to its answer; log-normal.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct LatencyParameters {
+        /// The median.
+        pub median: Nanos = time("latency_ns_median", LATENCY_NS) => ("latency, median", Value::Span),
+        /// The 99th percentile.
+        pub p99: Nanos = time("latency_ns_p99", LATENCY_NS) => ("p99 latency", Value::Span),
+    }
 }
 
 impl LatencyParameters {

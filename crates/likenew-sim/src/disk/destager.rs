@@ -79,9 +79,9 @@ pub(super) struct Destager {
 
 impl Destager {
     pub(super) fn new(parameters: &DiskParameters) -> Self {
-        let sectors = parameters.write_cache_bytes / u64::from(parameters.platters.sector_bytes);
+        let sectors = parameters.cache.write_cache_bytes / u64::from(parameters.platters.sector_bytes);
         Self {
-            cache: (sectors > 0).then(|| WriteCache::new(sectors, parameters.write_cache_extents)),
+            cache: (sectors > 0).then(|| WriteCache::new(sectors, parameters.cache.write_cache_extents)),
             shingles: parameters.shingles.map(Shingles::new),
             aging: Aging::new(parameters.aging_per_mille),
             batch: Vec::new(),

@@ -8,9 +8,9 @@ use super::{
     Bound, Ceiling, Fact, LayerBox, Parts, Picture, RANDOM_READ, RANDOM_WRITE, SEQUENTIAL_READ,
     SEQUENTIAL_WRITE, Value, wording,
 };
-use crate::disk::DiskParameters;
 use crate::disk::arm::Platters;
 use crate::disk::shingles::ShingleParameters;
+use crate::disk::{CacheParameters, DiskParameters};
 use crate::flash::compressing_map::CompressingParameters;
 use crate::flash::log_block::{BastParameters, ClusterParameters};
 use crate::flash::nand::NandParameters;
@@ -22,6 +22,7 @@ use crate::model::{FlashModel, Layer};
 use crate::spec::{Spec, with_trim};
 use crate::state::State;
 use crate::timeline::transfer_time;
+use crate::value::Explained as _;
 use crate::volume::VolumeParameters;
 
 /// Assumed length of sequential I/Os, where the time per command matters.
@@ -46,22 +47,17 @@ pub(super) fn explain_flash(model: &FlashModel, state: String, spec: &Spec) -> P
 
 /// The link of any kind of drive.
 fn link(link: &LinkParameters) -> LayerBox {
-    let facts = vec![
-        Fact::new("rate", Value::BytesPerSecond(link.bytes_per_s as f64)),
-        Fact::new("queue depth", Value::Count(link.command_slots.into())),
-        Fact::new("4 KiB transfer", Value::Span(transfer_time(RANDOM_BYTES, link.bytes_per_s))),
-    ];
+    let mut facts = link.facts();
+    facts.push(Fact::new("4 KiB transfer", Value::Span(transfer_time(RANDOM_BYTES, link.bytes_per_s))));
     LayerBox::new("host link", wording::link(link.duplex), facts)
 }
 
 fn flash_firmware(parameters: &FlashParameters) -> LayerBox {
-    let facts = vec![
-        Fact::new("read command", Value::Span(parameters.firmware.read_command)),
-        Fact::new("write command", Value::Span(parameters.firmware.write_command)),
-        Fact::new("TRIM or flush", Value::Span(parameters.firmware.other_command)),
+    let mut facts = parameters.firmware.facts();
+    facts.extend([
         Fact::new("TRIM", Value::text(crate::wording::trim(parameters.firmware.trim))),
         Fact::new("idle work starts", Value::text(wording::after_idle(parameters.firmware.idle_after))),
-    ];
+    ]);
     LayerBox::new("firmware", wording::ONE_COMMAND, facts)
 }
 
@@ -208,11 +204,9 @@ fn random_writes(model: &FlashModel) -> Vec<Bound> {
 fn extras(parameters: &FlashParameters) -> Vec<LayerBox> {
     let mut boxes = Vec::new();
     if let Some(cache) = parameters.map_cache {
-        let facts = vec![
-            Fact::new("size", Value::Bytes(cache.bytes)),
-            Fact::new("segment", Value::Bytes(cache.segment_bytes.into())),
-            Fact::new(wording::MAPPED_DATA, Value::Bytes(cache.bytes / 4 * u64::from(parameters.page_bytes))),
-        ];
+        let mapped = Value::Bytes(cache.bytes / 4 * u64::from(parameters.page_bytes));
+        let mut facts = cache.facts();
+        facts.push(Fact::new(wording::MAPPED_DATA, mapped));
         boxes.push(LayerBox::new("mapping (FTL) cache", wording::MAP_CACHE, facts));
     }
     if let Some(aging) = parameters.aging {
@@ -223,15 +217,7 @@ fn extras(parameters: &FlashParameters) -> Vec<LayerBox> {
         ];
         boxes.push(LayerBox::new("aging", wording::AGING, facts));
     }
-    if let Some(thermal) = parameters.thermal {
-        let facts = vec![
-            Fact::new("air", Value::text(format!("{} °C", thermal.ambient_c))),
-            Fact::new("throttles above", Value::text(format!("{} °C", thermal.throttle_c))),
-            Fact::new("until below", Value::text(format!("{} °C", thermal.resume_c))),
-            Fact::new("moves meanwhile", Value::BytesPerSecond(thermal.throttled_bytes_per_s as f64)),
-        ];
-        boxes.push(LayerBox::new("heat", wording::HEAT, facts));
-    }
+    boxes.extend(parameters.thermal.map(|thermal| LayerBox::new("heat", wording::HEAT, thermal.facts())));
     boxes
 }
 
@@ -397,7 +383,7 @@ pub(super) fn explain_disk(disk: &DiskParameters, state: &str) -> Parts {
     let bytes = platters.parameters.sectors * u64::from(disk.platters.sector_bytes);
     let passing = whole.max(transfer_time(bytes, disk.link.bytes_per_s));
     let access = disk.command + disk.read_seek.average + Nanos(disk.platters.revolution.0 / 2);
-    let mut layers = vec![link(&disk.link), disk_firmware(disk), cache(disk)];
+    let mut layers = vec![link(&disk.link), disk_firmware(disk), cache(&disk.cache)];
     layers.extend(disk.shingles.as_ref().map(|shingles| shingle_box(shingles, disk.platters.sector_bytes)));
     layers.extend([arm(disk), surface(disk, &platters, whole)]);
     let times = vec![
@@ -420,15 +406,8 @@ fn disk_firmware(disk: &DiskParameters) -> LayerBox {
     LayerBox::new("firmware", wording::ONE_COMMAND, facts)
 }
 
-fn cache(disk: &DiskParameters) -> LayerBox {
-    let facts = vec![
-        Fact::new("memory", Value::Bytes(disk.memory_bytes)),
-        Fact::new("read-ahead", Value::Bytes(disk.segment_bytes)),
-        Fact::new("read-ahead segments", Value::Count(disk.segments.into())),
-        Fact::new("write cache", Value::Bytes(disk.write_cache_bytes)),
-        Fact::new(wording::CACHED_WRITES_MAX, Value::Count(disk.write_cache_extents.into())),
-    ];
-    LayerBox::new("cache", wording::disk_cache(disk.write_cache_bytes > 0), facts)
+fn cache(cache: &CacheParameters) -> LayerBox {
+    LayerBox::new("cache", wording::disk_cache(cache.write_cache_bytes > 0), cache.facts())
 }
 
 fn shingle_box(shingles: &ShingleParameters, sector_bytes: u32) -> LayerBox {
@@ -521,20 +500,14 @@ pub(super) fn explain_volume(volume: &VolumeParameters, spec: &Spec) -> Parts {
 
 fn bucket(volume: &VolumeParameters) -> LayerBox {
     let (credits, counting) = (volume.credits, volume.counting);
-    let facts = vec![
+    let merged = wording::merged_ios(counting.io_bytes, counting.small_io_bytes, counting.small_merge_bytes);
+    let mut facts = vec![
         Fact::new("baseline", Value::PerSecond(credits.baseline_iops as f64)),
         Fact::new("burst", Value::PerSecond(credits.iops_max() as f64)),
-        Fact::new("credits when full", Value::Count(credits.credits_max)),
-        Fact::new("one I/O at most", Value::Bytes(counting.io_bytes)),
-        Fact::new(
-            "sequential I/Os merge",
-            Value::text(wording::merged_ios(
-                counting.io_bytes,
-                counting.small_io_bytes,
-                counting.small_merge_bytes,
-            )),
-        ),
     ];
+    facts.extend(credits.facts());
+    facts.extend(counting.facts());
+    facts.push(Fact::new("sequential I/Os merge", Value::Text(merged)));
     LayerBox::new("burst credits", wording::credits(credits.burst_span().is_some()), facts)
 }
 
@@ -550,13 +523,12 @@ fn throughput(volume: &VolumeParameters) -> LayerBox {
 }
 
 fn store(volume: &VolumeParameters, trims: bool) -> LayerBox {
-    let facts = vec![
-        Fact::new("latency, median", Value::Span(volume.latency.median)),
-        Fact::new("p99 latency", Value::Span(volume.latency.p99)),
+    let mut facts = volume.latency.facts();
+    facts.extend([
         Fact::new("latency, mean", Value::Span(Nanos(volume.latency.mean_ns() as u64))),
         Fact::new("distribution", Value::text("log-normal")),
         Fact::new("TRIM", Value::text(wording::volume_trim(trims))),
-    ];
+    ]);
     LayerBox::new("store", wording::STORE, facts)
 }
 

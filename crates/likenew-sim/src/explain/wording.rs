@@ -59,7 +59,6 @@ pub(super) const SLC_KEPT: &str = "left unfolded when idle, on each die";
 
 pub(super) const KEPT_ERASED: &str = "kept erased on each die";
 
-pub(super) const CACHED_WRITES_MAX: &str = "cached writes, at most";
 pub(super) const PAGE_MAP_NAME: &str = "translation layer: page map";
 pub(super) const COLLECT_EMPTY: &str = "erasing an empty block";
 

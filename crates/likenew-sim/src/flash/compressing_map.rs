@@ -24,12 +24,14 @@ use likenew_core::io::DataClass;
 use serde::{Deserialize, Serialize};
 
 use super::history::ProgramTimes;
-use super::policies::Collection;
+use super::nand::DIES_MAX;
+use super::policies::{BLOCKS_PER_DIE, Collection, FREE_BLOCKS_MIN};
 use super::translation_layer::{
     Cell, Change, Counts, PendingWork, PhysicalPage, TranslationLayer, Unit, Work,
 };
 use super::victims::Victims;
 use super::{FlashGeometry, LayoutError};
+use crate::drive_file::parameters;
 
 /// Whose entries an open block takes.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -381,21 +383,23 @@ impl TranslationLayer for CompressingMap {
     }
 }
 
-/// How a [`CompressingMap`] is laid out, and when it garbage-collects.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CompressingParameters {
-    /// The geometry, parity included.
-    pub flash: FlashGeometry,
-    /// A die garbage-collects when it has fewer erased blocks than this; 2 at least.
-    pub free_blocks_min: u32,
-    /// An idle drive garbage-collects until each die has this many erased blocks.
-    pub idle_free_blocks: u32,
-    /// Size of a page that does not compress, in granules.
-    pub granules_per_page: u32,
-    /// Overhead of a compressed page, and so the size of a page of zeros, in granules.
-    pub granules_min: u32,
-    /// Program units per stripe, one of them parity; 0 for no parity.
-    pub parity_stripe_units: u32,
+parameters! {
+    /// How a [`CompressingMap`] is laid out, and when it garbage-collects.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct CompressingParameters {
+        /// The geometry, parity included.
+        pub flash: FlashGeometry,
+        /// A die garbage-collects when it has fewer erased blocks than this; 2 at least.
+        pub free_blocks_min: u32 = whole("free_blocks_min_per_die", FREE_BLOCKS_MIN),
+        /// An idle drive garbage-collects until each die has this many erased blocks.
+        pub idle_free_blocks: u32 = whole("idle_free_blocks_per_die", BLOCKS_PER_DIE),
+        /// Size of a page that does not compress, in granules.
+        pub granules_per_page: u32 = whole("granules_per_page", 1..=255),
+        /// Overhead of a compressed page, and so the size of a page of zeros, in granules.
+        pub granules_min: u32 = whole("granules_min_per_page", 1..=255),
+        /// Program units per stripe, one of them parity; 0 for no parity.
+        pub parity_stripe_units: u32 = whole("parity_stripe_units", 0..=DIES_MAX),
+    }
 }
 
 impl CompressingParameters {

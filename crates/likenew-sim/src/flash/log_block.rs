@@ -13,10 +13,12 @@ use serde::{Deserialize, Serialize};
 use strum::{EnumString, VariantNames};
 
 use super::history::ProgramTimes;
+use super::nand::DIES_MAX;
 use super::translation_layer::{
     Cell, Change, Counts, PendingWork, PhysicalPage, TranslationLayer, Unit, Work,
 };
 use super::{FlashGeometry, LayoutError};
+use crate::drive_file::parameters;
 
 /// Which pages a merge copies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, EnumString, VariantNames)]
@@ -30,25 +32,27 @@ pub enum Copies {
     Valid,
 }
 
-/// How an FTL with clusters is laid out.
-///
-/// Each group of dies is managed on its own, with a share of the addresses, spare blocks and log blocks. The
-/// blocks with the same number on all dies of a group form one cluster block. It is written page by page, die
-/// after die, and erased as a whole.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ClusterParameters {
-    /// The geometry. Program units and rows are one page.
-    pub flash: FlashGeometry,
-    /// Dies per group; divides the number of dies.
-    pub cluster_dies: u32,
-    /// Consecutive pages in one group before the next group takes over; divides the pages of a cluster.
-    pub stripe_pages: u32,
-    /// Log blocks per group (in a block map, replacement blocks).
-    pub log_blocks: u32,
-    /// Which pages a merge copies.
-    pub copies: Copies,
-    /// Whether idle time is used to merge log blocks ahead.
-    pub idle_merges: bool,
+parameters! {
+    /// How an FTL with clusters is laid out.
+    ///
+    /// Each group of dies is managed on its own, with a share of the addresses, spare blocks and log blocks. The
+    /// blocks with the same number on all dies of a group form one cluster block. It is written page by page, die
+    /// after die, and erased as a whole.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct ClusterParameters {
+        /// The geometry. Program units and rows are one page.
+        pub flash: FlashGeometry,
+        /// Dies per group; divides the number of dies.
+        pub cluster_dies: u32 = whole("cluster_dies", 1..=DIES_MAX),
+        /// Consecutive pages in one group before the next group takes over; divides the pages of a cluster.
+        pub stripe_pages: u32,
+        /// Log blocks per group (in a block map, replacement blocks).
+        pub log_blocks: u32 = whole("log_blocks_per_group", 1..=65_535),
+        /// Which pages a merge copies.
+        pub copies: Copies = one_of("merges_copy"),
+        /// Whether idle time is used to merge log blocks ahead.
+        pub idle_merges: bool = truth("idle_merges"),
+    }
 }
 
 impl ClusterParameters {

@@ -11,18 +11,23 @@ use std::num::NonZeroUsize;
 use lru::LruCache;
 use rustc_hash::FxBuildHasher;
 
+use crate::drive_file::parameters;
+use crate::value::Value;
+
 /// Bytes per entry of the mapping table, in flash and in memory.
 const ENTRY_BYTES: u32 = 4;
 
-/// The size of the mapping cache.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MapCacheParameters {
-    /// Bytes of memory for it.
-    pub bytes: u64,
-    /// Bytes per segment.
-    pub segment_bytes: u32,
-    /// The part that the host may lend, if any.
-    pub host: Option<HostShare>,
+parameters! {
+    /// The size of the mapping cache.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct MapCacheParameters {
+        /// Bytes of memory for it.
+        pub bytes: u64 = whole("bytes", 512..=1 << 36) => ("size", Value::Bytes),
+        /// Bytes per segment.
+        pub segment_bytes: u32 = whole("segment_bytes", 64..=65_536) => ("segment", Value::Bytes),
+        /// The part that the host may lend, if any.
+        pub host: Option<HostShare>,
+    }
 }
 
 /// The part of the mapping cache in host memory.

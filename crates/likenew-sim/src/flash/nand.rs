@@ -12,6 +12,7 @@ use std::collections::VecDeque;
 use likenew_core::units::Nanos;
 
 use super::translation_layer::{Cell, Unit, Work};
+use crate::drive_file::parameters;
 use crate::timeline::{EventQueue, times};
 
 /// After this many reads in a row, other work that waits for the die gets its turn.
@@ -341,13 +342,15 @@ impl Nand {
     }
 }
 
-/// Speed of flash cells.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CellTimes {
-    /// Array read of one row (tR), or of all rows of a mapping unit that spans several.
-    pub read: Nanos,
-    /// Program of one unit (tPROG), or of all units of a mapping unit that spans several.
-    pub program: Nanos,
+parameters! {
+    /// Speed of flash cells.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct CellTimes {
+        /// Array read of one row (tR), or of all rows of a mapping unit that spans several.
+        pub read: Nanos = span("read_ns"),
+        /// Program of one unit (tPROG), or of all units of a mapping unit that spans several.
+        pub program: Nanos = span("program_ns"),
+    }
 }
 
 /// Number and speed of the chips. A page is a mapping unit.

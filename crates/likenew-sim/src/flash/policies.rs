@@ -1,10 +1,14 @@
 //! Policies and parameters of a page-mapped FTL: which block is garbage-collected, which pages share a block,
 //! how blocks wear, and its pseudo-SLC cache.
 
+use std::ops::RangeInclusive;
+
 use serde::{Deserialize, Serialize};
 use strum::{EnumString, VariantNames};
 
 use super::{FlashGeometry, LayoutError};
+use crate::drive_file::{Section, parameters};
+use crate::error::{FileError, SimError};
 
 /// Which closed block of a die is garbage-collected next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, EnumString, VariantNames)]
@@ -24,6 +28,20 @@ pub enum Collection {
     /// Rosenblum and Ousterhout (1992) divide by 1 + u, because cleaning a log on a disk reads whole
     /// segments. Flash only reads and programs the valid pages, which costs 2u.
     CostBenefit,
+}
+
+impl Collection {
+    /// Reads the policy, and the number of choices that one of them takes.
+    fn read(section: &mut Section<'_>) -> Result<Self, SimError> {
+        let collection = section.optional("collection", Section::one_of)?;
+        let choices = section.whole_or_none("collection_choices", 1..=1000)?;
+        match (collection, choices) {
+            (Some(Self::Choices(_)), Some(count)) => Ok(Self::Choices(count)),
+            (Some(Self::Choices(_)), None) => Err(section.error(FileError::NoCollectionChoices)),
+            (_, Some(_)) => Err(section.error(FileError::NeedlessCollectionChoices)),
+            (collection, None) => Ok(collection.unwrap_or_default()),
+        }
+    }
 }
 
 /// Which pages share open blocks.
@@ -65,21 +83,23 @@ pub enum ErasedBlocks {
     LeastWorn,
 }
 
-/// All policies of a page map.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Policies {
-    /// Which block is garbage-collected next.
-    pub collection: Collection,
-    /// Which pages share a block.
-    pub streams: Streams,
-    /// Which erased block is written.
-    pub erased_blocks: ErasedBlocks,
-    /// How many erasures a block may be ahead of the least worn block of its die before resting data is
-    /// moved; 0 never moves it.
-    pub wear_spread_max: u32,
-    /// The erasures for which the maker rates a block, if blocks wear out. A share of 1 − 0.98^((n/N)³) of
-    /// the blocks has failed by the n-th erasure, where N is this rating.
-    pub endurance_erases: Option<u32>,
+parameters! {
+    /// All policies of a page map.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct Policies {
+        /// Which block is garbage-collected next.
+        pub collection: Collection = part(Collection::read),
+        /// Which pages share a block.
+        pub streams: Streams = or_default("streams", Section::one_of),
+        /// Which erased block is written.
+        pub erased_blocks: ErasedBlocks = or_default("erased_blocks", Section::one_of),
+        /// How many erasures a block may be ahead of the least worn block of its die before resting data is
+        /// moved; 0 never moves it.
+        pub wear_spread_max: u32 = whole_or("wear_spread_max", 0..=1_000_000, 0),
+        /// The erasures for which the maker rates a block, if blocks wear out. A share of 1 − 0.98^((n/N)³) of
+        /// the blocks has failed by the n-th erasure, where N is this rating.
+        pub endurance_erases: Option<u32> = whole_or_none("endurance_erases", 1..=10_000_000),
+    }
 }
 
 /// Erased blocks beyond its reserve that a die keeps if blocks wear out, so that it survives several failures in a row.
@@ -93,19 +113,26 @@ impl Policies {
     }
 }
 
-/// How a [`PageMap`](crate::flash::page_map::PageMap) is laid out, and when it garbage-collects.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PageMapParameters {
-    /// The geometry.
-    pub flash: FlashGeometry,
-    /// A die garbage-collects when it has fewer erased blocks than this; 2 at least.
-    pub free_blocks_min: u32,
-    /// An idle drive garbage-collects until each die has this many erased blocks.
-    pub idle_free_blocks: u32,
-    /// The pseudo-SLC cache, if there is one.
-    pub slc_cache: Option<SlcCacheParameters>,
-    /// What it does where there is a choice.
-    pub policies: Policies,
+/// Range of the erased blocks that a die keeps.
+pub(super) const FREE_BLOCKS_MIN: RangeInclusive<u32> = 2..=1000;
+/// Range of a number of blocks of a die that may be none.
+pub(crate) const BLOCKS_PER_DIE: RangeInclusive<u32> = 0..=1_000_000;
+
+parameters! {
+    /// How a [`PageMap`](crate::flash::page_map::PageMap) is laid out, and when it garbage-collects.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct PageMapParameters {
+        /// The geometry.
+        pub flash: FlashGeometry,
+        /// A die garbage-collects when it has fewer erased blocks than this; 2 at least.
+        pub free_blocks_min: u32 = whole("free_blocks_min_per_die", FREE_BLOCKS_MIN),
+        /// An idle drive garbage-collects until each die has this many erased blocks.
+        pub idle_free_blocks: u32 = whole("idle_free_blocks_per_die", BLOCKS_PER_DIE),
+        /// The pseudo-SLC cache, if there is one.
+        pub slc_cache: Option<SlcCacheParameters>,
+        /// What it does where there is a choice.
+        pub policies: Policies = part(Policies::read),
+    }
 }
 
 impl PageMapParameters {

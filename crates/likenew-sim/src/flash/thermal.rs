@@ -7,27 +7,33 @@
 
 use likenew_core::units::Nanos;
 
-/// How a drive warms up and when it throttles.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ThermalParameters {
-    /// Air temperature in °C.
-    pub ambient_c: f64,
-    /// Thermal resistance from the drive to the air, in kelvin per watt.
-    pub resistance_k_per_w: f64,
-    /// Heat capacity in joules per kelvin.
-    pub capacity_j_per_k: f64,
-    /// Idle power in watts.
-    pub idle_w: f64,
-    /// Energy per byte that the host reads, in nanojoules.
-    pub read_nj_per_byte: f64,
-    /// Energy per byte programmed, in nanojoules.
-    pub program_nj_per_byte: f64,
-    /// Temperature in °C above which the drive throttles.
-    pub throttle_c: f64,
-    /// Temperature in °C below which it stops throttling.
-    pub resume_c: f64,
-    /// The link's rate while throttled, in bytes per second.
-    pub throttled_bytes_per_s: u64,
+use crate::drive_file::{RATE, parameters};
+use crate::value::Value;
+
+parameters! {
+    /// How a drive warms up and when it throttles.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    pub struct ThermalParameters {
+        /// Air temperature in °C.
+        pub ambient_c: f64 = number("ambient_c", -50.0..=100.0) => ("air", Value::celsius),
+        /// Thermal resistance from the drive to the air, in kelvin per watt.
+        pub resistance_k_per_w: f64 = number("resistance_k_per_w", 0.01..=1000.0),
+        /// Heat capacity in joules per kelvin.
+        pub capacity_j_per_k: f64 = number("capacity_j_per_k", 0.01..=100_000.0),
+        /// Idle power in watts.
+        pub idle_w: f64 = number("idle_w", 0.0..=100.0),
+        /// Energy per byte that the host reads, in nanojoules.
+        pub read_nj_per_byte: f64 = number("read_nj_per_byte", 0.0..=1000.0),
+        /// Energy per byte programmed, in nanojoules.
+        pub program_nj_per_byte: f64 = number("program_nj_per_byte", 0.0..=1000.0),
+        /// Temperature in °C above which the drive throttles.
+        pub throttle_c: f64 = number("throttle_c", 0.0..=200.0) => ("throttles above", Value::celsius),
+        /// Temperature in °C below which it stops throttling.
+        pub resume_c: f64 = number("resume_c", 0.0..=200.0) => ("until below", Value::celsius),
+        /// The link's rate while throttled, in bytes per second.
+        pub throttled_bytes_per_s: u64 = whole("throttled_bytes_per_s", RATE)
+            => ("moves meanwhile", Value::rate),
+    }
 }
 
 /// Shortest time step; the energy of shorter spans is added up.

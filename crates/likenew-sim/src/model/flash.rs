@@ -3,80 +3,47 @@
 use likenew_core::units::Nanos;
 use strum::{EnumString, VariantNames};
 
-use super::{FlashModel, Identity, RATE, span};
-use crate::drive_file::{Section, Site};
-use crate::error::{FileError, SimError};
+use super::{FlashModel, Identity};
+use crate::drive_file::{RATE, Section, Site, parameters};
+use crate::error::{Domain, FileError, SimError};
 use crate::flash::compressing_map::CompressingParameters;
 use crate::flash::log_block::{BastLogs, BastParameters, ClusterParameters, FastLogs, Replacements};
 use crate::flash::map_cache::{HostShare, MapCacheParameters};
 use crate::flash::nand::{CellTimes, DIES_MAX, NandParameters, ReadPart};
-use crate::flash::policies::{Collection, PageMapParameters, Policies, SlcCacheParameters};
+use crate::flash::policies::{BLOCKS_PER_DIE, PageMapParameters, SlcCacheParameters};
 use crate::flash::thermal::ThermalParameters;
 use crate::flash::{AgingParameters, FirmwareParameters, FlashGeometry, FlashParameters, LayoutError};
 use crate::front::LinkParameters;
 use crate::timeline::times;
 use crate::wording;
-use crate::wording::Domain;
 
 /// The most flash pages supported. With more, the mapping tables alone would take 8 GiB of memory.
 const FLASH_PAGES_MAX: u64 = 1 << 30;
 /// The most sectors per mapping unit: the write buffer has a mask of 64 bits for them.
 const PAGE_SECTORS_MAX: u32 = 64;
 
-/// Reads the table `[firmware]`; returns the write buffer's size separately.
-fn read_firmware(section: &mut Section<'_>) -> Result<(FirmwareParameters, u64), SimError> {
-    let read_command = span(section, "read_command_ns")?;
-    let write_command = span(section, "write_command_ns")?;
-    let other_command = span(section, "other_command_ns")?;
-    let buffer_bytes = section.whole("buffer_bytes", 512..=1 << 32)?;
-    let firmware = FirmwareParameters {
-        read_command,
-        write_command,
-        other_command,
-        writes_per_unit: section.whole_or_none("writes_per_unit", 1..=64)?,
-        idle_after: span(section, "idle_after_ns")?,
-        trim: section.one_of("trim")?,
-        power_loss_protection: section.optional("power_loss_protection", Section::truth)?.unwrap_or(false),
-    };
-    Ok((firmware, buffer_bytes))
-}
-
-/// The chips in data sheet terms.
-struct Chips {
-    channels: u32,
-    dies_per_channel: u32,
-    /// Dies that share control lines, have their own data lines and so work as one.
-    dies_per_gang: u32,
-    planes: u32,
-    blocks_per_plane: u32,
-    pages_per_block: u32,
-    page_bytes: u32,
-    page_spare_bytes: u32,
-    pages_per_program: u32,
-    read: Nanos,
-    program: Nanos,
-    erase: Nanos,
-    channel_bytes_per_s: u64,
-    programs_max: u32,
+parameters! {
+    /// The chips in data sheet terms.
+    struct Chips {
+        channels: u32 = whole("channels", 1..=64),
+        dies_per_channel: u32 = whole("dies_per_channel", 1..=64),
+        /// Dies that share control lines, have their own data lines and so work as one.
+        dies_per_gang: u32 = whole_or("dies_per_gang", 1..=16, 1),
+        planes: u32 = whole("planes", 1..=16),
+        blocks_per_plane: u32 = whole("blocks_per_plane", 4..=1_000_000),
+        pages_per_block: u32 = whole("pages_per_block", 1..=16_384),
+        page_bytes: u32 = whole("page_bytes", 512..=65_536),
+        page_spare_bytes: u32 = whole("page_spare_bytes", 0..=16_384),
+        pages_per_program: u32 = whole("pages_per_program", 1..=16),
+        cells: CellTimes = part(CellTimes::read),
+        erase: Nanos = span("erase_ns"),
+        channel_bytes_per_s: u64 = whole("channel_bytes_per_s", RATE),
+        programs_max: u32 = whole("programs_max", 1..=DIES_MAX),
+    }
 }
 
 fn read_chips(section: &mut Section<'_>) -> Result<Chips, SimError> {
-    let chips = Chips {
-        channels: section.whole("channels", 1..=64)?,
-        dies_per_channel: section.whole("dies_per_channel", 1..=64)?,
-        dies_per_gang: section.whole_or_none("dies_per_gang", 1..=16)?.unwrap_or(1),
-        planes: section.whole("planes", 1..=16)?,
-        blocks_per_plane: section.whole("blocks_per_plane", 4..=1_000_000)?,
-        pages_per_block: section.whole("pages_per_block", 1..=16_384)?,
-        page_bytes: section.whole("page_bytes", 512..=65_536)?,
-        page_spare_bytes: section.whole("page_spare_bytes", 0..=16_384)?,
-        pages_per_program: section.whole("pages_per_program", 1..=16)?,
-        read: span(section, "read_ns")?,
-        program: span(section, "program_ns")?,
-        erase: span(section, "erase_ns")?,
-        channel_bytes_per_s: section.whole("channel_bytes_per_s", RATE)?,
-        programs_max: section.whole("programs_max", 1..=DIES_MAX)?,
-    };
+    let chips = Chips::read(section)?;
     let (per_channel, per_gang) = (chips.dies_per_channel, chips.dies_per_gang);
     if !per_channel.is_multiple_of(per_gang) {
         let domain = Domain::DivisorOf { key: "nand.dies_per_channel", value: per_channel };
@@ -113,17 +80,23 @@ impl Chips {
     }
 }
 
+impl From<LayoutError> for FileError {
+    fn from(error: LayoutError) -> Self {
+        Self::Layout(error.to_string())
+    }
+}
+
 pub(super) fn read(
     root: &mut Section<'_>,
     identity: &Identity,
     link: LinkParameters,
 ) -> Result<FlashModel, SimError> {
-    let firmware = root.table("firmware", read_firmware)?;
+    let firmware = root.table("firmware", FirmwareParameters::read)?;
     let map = root.table("map", read_map)?;
     let (site, chips) = root.table("nand", |section| Ok((section.site(), read_chips(section)?)))?;
     let overwritten_share = root.table("used", |section| section.number("overwritten_share", 0.0..=100.0))?;
     let map_cache = root.table_or_none("map_cache", read_map_cache)?;
-    let aging = root.table_or_none("aging", read_aging)?;
+    let aging = root.table_or_none("aging", AgingParameters::read)?;
     let thermal = root.table_or_none("thermal", read_thermal)?;
     let slc_cache = root.table_or_none("slc_cache", read_slc_cache)?;
     let mut model = build_flash(identity, link, firmware, map, &chips, overwritten_share)
@@ -145,7 +118,7 @@ pub(super) fn read(
 fn build_flash(
     identity: &Identity,
     link: LinkParameters,
-    (firmware, buffer_bytes): (FirmwareParameters, u64),
+    firmware: FirmwareParameters,
     map: Map,
     chips: &Chips,
     overwritten_share: f64,
@@ -172,11 +145,11 @@ fn build_flash(
         user_pages: u32::try_from(user_pages).expect("fewer than 2³⁰ pages"),
     };
     let layer = map.layer.over(flash)?;
-    let buffer_pages = u32::try_from(buffer_bytes / u64::from(page)).expect("at most 2²³ pages");
+    let buffer_pages = u32::try_from(firmware.buffer_bytes / u64::from(page)).expect("at most 2²³ pages");
     let unit_pages_max = layer.unit_pages_max();
     if buffer_pages < 2 * unit_pages_max {
         let unit_bytes = u64::from(unit_pages_max) * u64::from(page);
-        return Err(FileError::SmallBuffer { bytes: buffer_bytes, unit_bytes });
+        return Err(FileError::SmallBuffer { bytes: firmware.buffer_bytes, unit_bytes });
     }
     let parameters = FlashParameters {
         link,
@@ -204,8 +177,10 @@ fn nand_parameters(page: u32, copy: Nanos, chips: &Chips, page_size: u32) -> Nan
         rows: u16::try_from(rows_per_page).expect("a mapping unit has at most 64 sectors"),
         row_parts: u16::try_from(chips.row_bytes() / part_bytes).expect("at most 16 planes of 16 dies"),
     });
-    let cell_times =
-        CellTimes { read: times(chips.read, rows_per_page), program: times(chips.program, rows_per_page) };
+    let cell_times = CellTimes {
+        read: times(chips.cells.read, rows_per_page),
+        program: times(chips.cells.program, rows_per_page),
+    };
     NandParameters {
         channels: chips.channels,
         dies_per_channel: chips.gangs_per_channel(),
@@ -363,26 +338,12 @@ fn read_map(section: &mut Section<'_>) -> Result<Map, SimError> {
     let mut clusters = |section: &mut Section<'_>| {
         let clusters = read_clusters(section, page_bytes)?;
         // The firmware handles one page of a group at a time.
-        copy = Nanos(span(section, "copy_page_ns")?.0 * u64::from(clusters.cluster_dies));
+        copy = times(section.span("copy_page_ns")?, clusters.cluster_dies);
         Ok(clusters)
     };
-    let flash = FlashGeometry::default();
     let layer = match section.one_of("family")? {
-        Family::Page => Layer::Page(PageMapParameters {
-            flash,
-            free_blocks_min: section.whole("free_blocks_min_per_die", 2..=1000)?,
-            idle_free_blocks: section.whole("idle_free_blocks_per_die", 0..=1_000_000)?,
-            slc_cache: None,
-            policies: read_policies(section)?,
-        }),
-        Family::Compressing => Layer::Compressing(CompressingParameters {
-            flash,
-            free_blocks_min: section.whole("free_blocks_min_per_die", 2..=1000)?,
-            idle_free_blocks: section.whole("idle_free_blocks_per_die", 0..=1_000_000)?,
-            granules_per_page: section.whole("granules_per_page", 1..=255)?,
-            granules_min: section.whole("granules_min_per_page", 1..=255)?,
-            parity_stripe_units: section.whole("parity_stripe_units", 0..=DIES_MAX)?,
-        }),
+        Family::Page => Layer::Page(PageMapParameters::read(section)?),
+        Family::Compressing => Layer::Compressing(CompressingParameters::read(section)?),
         Family::Block => Layer::Block(clusters(section)?),
         Family::Bast => Layer::Bast(BastParameters {
             clusters: clusters(section)?,
@@ -399,36 +360,8 @@ fn read_clusters(section: &mut Section<'_>, page_bytes: u32) -> Result<ClusterPa
     let stripe_bytes = section.optional("stripe_bytes", |section, key| {
         section.multiple(key, 512..=1 << 32, ("map.page_bytes", page))
     })?;
-    Ok(ClusterParameters {
-        flash: FlashGeometry::default(),
-        cluster_dies: section.whole("cluster_dies", 1..=DIES_MAX)?,
-        stripe_pages: u32::try_from(stripe_bytes.unwrap_or(0) / page).expect("at most 2²³ pages"),
-        log_blocks: section.whole("log_blocks_per_group", 1..=65_535)?,
-        copies: section.one_of("merges_copy")?,
-        idle_merges: section.truth("idle_merges")?,
-    })
-}
-
-/// Reads the policies in the table `[map]`. Absent keys mean the default policy.
-fn read_policies(section: &mut Section<'_>) -> Result<Policies, SimError> {
-    Ok(Policies {
-        collection: read_collection(section)?,
-        streams: section.optional("streams", Section::one_of)?.unwrap_or_default(),
-        erased_blocks: section.optional("erased_blocks", Section::one_of)?.unwrap_or_default(),
-        wear_spread_max: section.whole_or_none("wear_spread_max", 0..=1_000_000)?.unwrap_or(0),
-        endurance_erases: section.whole_or_none("endurance_erases", 1..=10_000_000)?,
-    })
-}
-
-fn read_collection(section: &mut Section<'_>) -> Result<Collection, SimError> {
-    let collection = section.optional("collection", Section::one_of)?;
-    let choices = section.whole_or_none("collection_choices", 1..=1000)?;
-    match (collection, choices) {
-        (Some(Collection::Choices(_)), Some(count)) => Ok(Collection::Choices(count)),
-        (Some(Collection::Choices(_)), None) => Err(section.error(FileError::NoCollectionChoices)),
-        (_, Some(_)) => Err(section.error(FileError::NeedlessCollectionChoices)),
-        (collection, None) => Ok(collection.unwrap_or_default()),
-    }
+    let stripe_pages = u32::try_from(stripe_bytes.unwrap_or(0) / page).expect("at most 2²³ pages");
+    Ok(ClusterParameters { stripe_pages, ..ClusterParameters::read(section)? })
 }
 
 /// The kinds of pseudo-SLC caches, by their names in files.
@@ -456,45 +389,24 @@ fn read_slc_cache<'a>(
             _ => section.whole("dynamic_percent_max", 1..=100)?,
         },
         when_full: section.one_of("when_full")?,
-        idle_kept_blocks: section.whole("idle_kept_blocks_per_die", 0..=1_000_000)?,
+        idle_kept_blocks: section.whole("idle_kept_blocks_per_die", BLOCKS_PER_DIE)?,
     };
-    let times = CellTimes { read: span(section, "read_ns")?, program: span(section, "program_ns")? };
-    Ok((section.site(), parameters, times))
+    Ok((section.site(), parameters, CellTimes::read(section)?))
 }
 
 /// Reads the table `[map_cache]`.
-pub(super) fn read_map_cache(section: &mut Section<'_>) -> Result<MapCacheParameters, SimError> {
-    let bytes = section.whole("bytes", 512..=1 << 36)?;
-    let segment_bytes = section.whole("segment_bytes", 64..=65_536)?;
+fn read_map_cache(section: &mut Section<'_>) -> Result<MapCacheParameters, SimError> {
+    let cache = MapCacheParameters::read(section)?;
     let host = section.optional("host_bytes", |section, key| {
-        let bytes = section.whole(key, 1..=bytes)?;
+        let bytes = section.whole(key, 1..=cache.bytes)?;
         Ok(HostShare { bytes, bytes_least: section.whole("host_bytes_least", 0..=bytes)? })
     })?;
-    Ok(MapCacheParameters { bytes, segment_bytes, host })
-}
-
-/// Reads the table `[aging]`.
-pub(super) fn read_aging(section: &mut Section<'_>) -> Result<AgingParameters, SimError> {
-    Ok(AgingParameters {
-        onset_s: section.whole("onset_s", 1..=10_000_000_000)?,
-        retries_per_decade: section.number("retries_per_decade", 0.0..=1000.0)?,
-        retries_max: section.whole("retries_max", 0..=1000)?,
-    })
+    Ok(MapCacheParameters { host, ..cache })
 }
 
 /// Reads the table `[thermal]`.
-pub(super) fn read_thermal(section: &mut Section<'_>) -> Result<ThermalParameters, SimError> {
-    let thermal = ThermalParameters {
-        ambient_c: section.number("ambient_c", -50.0..=100.0)?,
-        resistance_k_per_w: section.number("resistance_k_per_w", 0.01..=1000.0)?,
-        capacity_j_per_k: section.number("capacity_j_per_k", 0.01..=100_000.0)?,
-        idle_w: section.number("idle_w", 0.0..=100.0)?,
-        read_nj_per_byte: section.number("read_nj_per_byte", 0.0..=1000.0)?,
-        program_nj_per_byte: section.number("program_nj_per_byte", 0.0..=1000.0)?,
-        throttle_c: section.number("throttle_c", 0.0..=200.0)?,
-        resume_c: section.number("resume_c", 0.0..=200.0)?,
-        throttled_bytes_per_s: section.whole("throttled_bytes_per_s", RATE)?,
-    };
+fn read_thermal(section: &mut Section<'_>) -> Result<ThermalParameters, SimError> {
+    let thermal = ThermalParameters::read(section)?;
     if thermal.resume_c > thermal.throttle_c {
         let (key, limit) = ("thermal.resume_c", "thermal.throttle_c");
         return Err(section.error(FileError::Above { key, limit }));

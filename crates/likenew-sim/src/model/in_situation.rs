@@ -31,7 +31,8 @@ impl Model {
         let corrects = is_volume || bus == Some(Bus::Pcie);
         refuse_if(situations.damaged_every_ios.is_some() && corrects, SituationError::CorrectingLink)?;
         refuse_if(situations.firmware.is_some() && is_volume, SituationError::NoFirmware)?;
-        let (sector, capacity) = (u64::from(self.sector_bytes), self.capacity_bytes);
+        let addresses = situations.addresses(self.capacity_bytes);
+        let (sector, capacity) = (u64::from(self.sector_bytes), addresses.end - addresses.start);
         for (key, bytes) in [("shift", situations.shift_bytes), ("fragments", situations.fragment_bytes)] {
             if let Some(bytes) = bytes.filter(|bytes| !bytes.is_multiple_of(sector) || *bytes >= capacity) {
                 return Err(SituationError::OddBytes { key, bytes, model: model(), sector, capacity });

@@ -33,7 +33,7 @@ pub fn causes(spec: &Spec, own: &Model) -> Vec<&'static str> {
                 .faults
                 .as_ref()
                 .is_some_and(|faults| !faults.slow.is_empty() || !faults.unreadable.is_empty());
-            let off = spec.cache == Some(false) && disk.write_cache_bytes > 0;
+            let off = spec.cache == Some(false) && disk.cache.write_cache_bytes > 0;
             causes.extend(bad_places.then_some("slow_region"));
             causes.extend(off.then_some("write_cache_off"));
             causes.extend(disk.shingles.map(|_| "shingled"));

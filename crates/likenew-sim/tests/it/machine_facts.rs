@@ -54,6 +54,14 @@ fn the_stack_has_what_lies_above_the_drive() {
     );
     assert_eq!((disk.logical_block_bytes.get(), disk.physical_block_bytes.get()), (Some(512), Some(4096)));
     assert!(crypt.takes_trim.get() == Some(false), "the disk below takes none");
+    let mut drive = open("sim:disk-2tb?part=0.6&fill=0.8");
+    let facts = ask(&mut drive);
+    let [partition, disk] = &facts.stack[..] else { panic!("two layers") };
+    let (start, bytes) = (partition.start_bytes.get().unwrap(), drive.geometry().capacity);
+    assert_eq!((partition.kind, partition.capacity_bytes.get()), (LayerKind::Partition, Some(bytes)));
+    assert_eq!(Some(start + bytes), disk.capacity_bytes.get());
+    let used = facts.file_system.unwrap().used_percent.get().unwrap();
+    assert!((used - 50.0).abs() < 0.01, "files lie up to 80% of the disk: {used}");
 }
 
 #[test]

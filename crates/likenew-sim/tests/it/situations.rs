@@ -61,6 +61,8 @@ fn drives_in_situations_keep_the_laws() {
         "tiny-flash?crypt=100MB/s&shift=512&fragments=4KiB&data=on",
         "tiny-flash?wake=1ms,50us&busy=100&fragments=1MiB",
         "disk-2tb?shift=512&slow_region=0.01&fragments=16KiB&cache=off",
+        "disk-2tb?part=0.6&shift=512",
+        "tiny-flash?part=0.3&crypt=100MB/s&fragments=64KiB",
         "cloud-gp2-100gib?lazy=on&wake=1ms",
         "qlc-nvme-1tb?hmb=off&link=pcie3x1",
         "fake-stick-512gb?shift=4096&crypt=20MB/s",
@@ -119,6 +121,29 @@ fn a_misaligned_write_reads_a_flash_page_first_and_a_disk_loses_a_turn() {
         ["cache=off", "cache=off&shift=512"].map(|state| write("wd6400aaks", state, 300).latency_ns_mean);
     assert!((ends[1] / ends[0] - 1.0).abs() < 0.05, "its sectors are as small as its addresses: {ends:?}");
     assert!(refused("sim:tiny-flash?shift=100").contains("a multiple of its sectors, 512 bytes"));
+}
+
+#[test]
+fn a_partition_reads_as_its_place_on_the_whole_disk_does() {
+    let read = |drive: &mut SimDrive, start| {
+        let load = Load { start, ..load(Op::Read, false, 1 << 20, 1, 400) };
+        run(drive, load)
+    };
+    let (mut whole, mut part) = (open("sim:disk-2tb"), open("sim:disk-2tb?part=0.6"));
+    let capacity = whole.geometry().capacity;
+    let start = capacity - part.geometry().capacity;
+    let spec = Spec::parse("sim:disk-2tb?part=0.6").unwrap();
+    let no_file = |_: &Path| unreachable!("no file is named");
+    assert_eq!(spec.capacity_bytes(no_file).unwrap(), part.geometry().capacity);
+    assert!(start.is_multiple_of(1 << 20) && capacity / 10 * 6 - start < 1 << 20, "{start} of {capacity}");
+    let outer = read(&mut whole, 0).bytes_per_s;
+    let inside = read(&mut open("sim:disk-2tb"), start);
+    assert_eq!(read(&mut part, 0), inside);
+    assert!(inside.bytes_per_s < 0.9 * outer, "{inside:?} {outer}");
+    let as_new = Spec::parse("sim:disk-2tb?part=0.6&cache=off&fill=0.8").unwrap().as_new().unwrap();
+    assert_eq!(as_new.text, "sim:disk-2tb?state=new&fill=0.8&part=0.6");
+    assert!(refused("sim:disk-2tb?part=1").contains("a share above 0, up to 0.99"));
+    assert!(refused("sim:tiny-flash?part=0.9&fragments=1GiB").contains("below its"));
 }
 
 #[test]
@@ -290,6 +315,7 @@ fn what_is_no_setting_is_reported_all_that_are() {
         "link=",
         "crypt=",
         "shift=",
+        "part=",
         "wake=",
         "hmb=",
         "lazy=",
