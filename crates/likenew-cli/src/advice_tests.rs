@@ -81,7 +81,7 @@ fn new_fault_of(command: &str) -> Option<String> {
         words.remove(0);
     }
     if words[0] == "likenew" {
-        return crate::parse(words.iter().map(OsString::from)).err().map(|error| error.to_string());
+        return crate::commands::parse(words.iter().map(OsString::from)).err().map(|error| error.to_string());
     }
     if !TOOLS.contains(&words[0].as_str()) {
         return Some("no program that is known".into());

@@ -386,10 +386,9 @@ mod tests {
 
     use super::*;
     use crate::commands::data::Data;
-    use crate::commands::grammar;
     use crate::commands::model::Model;
     use crate::commands::resume::Resume;
-    use crate::parse;
+    use crate::commands::{grammar, parse};
 
     /// The arguments of a command.
     fn typed<C: FromArgMatches>(words: &[&str]) -> Result<C, clap::Error> {
@@ -468,8 +467,8 @@ mod tests {
         let parsed = |command: &str, rated: &str| {
             let words = [command, "sim:tiny-flash", "--advertised", rated];
             match command {
-                "data" => typed::<Data>(&words).map(|data| data.measured.more.rated),
-                _ => typed::<Model>(&words).map(|model| model.measured.more),
+                "data" => typed::<Data>(&words).map(|data| data.rated),
+                _ => typed::<Model>(&words).map(|model| model.rated),
             }
         };
         for command in ["data", "model"] {

@@ -39,7 +39,6 @@ use std::ffi::OsString;
 
 use likenew_real::scratch::{UnremovedScratch, unremoved_directories};
 
-use crate::commands::TypedCommand;
 use crate::exit::{Exit, Failure};
 
 pub use crate::commands::serve::plan_grammar;
@@ -53,7 +52,7 @@ pub fn main(command_line: Vec<OsString>, program: Vec<OsString>) -> u8 {
         return output::print(wording::help::START)
             .map_or_else(|failure| failure.exit() as u8, |()| Exit::Fine as u8);
     }
-    let command = parse(command_line).unwrap_or_else(|error| refuse(&error));
+    let command = commands::parse(command_line).unwrap_or_else(|error| refuse(&error));
     let ended = command();
     report_unremoved();
     match ended {
@@ -64,11 +63,6 @@ pub fn main(command_line: Vec<OsString>, program: Vec<OsString>) -> u8 {
             failure.exit() as u8
         }
     }
-}
-
-/// Reads a command line, whose first word is the program's name.
-fn parse(words: impl IntoIterator<Item = OsString>) -> Result<TypedCommand, clap::Error> {
-    commands::typed(&arguments::parse(commands::grammar(), words)?)
 }
 
 /// Shows our sentence or clap's message, and an example if the target is missing.

@@ -12,26 +12,26 @@ use clap_mangen::Man;
 use indexmap::IndexMap;
 use likenew_core::units::amount;
 use likenew_diagnosis::{ALL, Cause};
-use likenew_procedures::all::DESCRIPTORS;
+use likenew_procedures::all::PROCEDURES;
 use likenew_sim::catalog;
 use roff::{Roff, bold, roman};
 
 use crate::exit::Result;
 use crate::output_file;
-use crate::wording::help::{ABOUT, EXIT_CODES, GROUPS, Group, SIM, TARGETS, USAGE, example_lines};
+use crate::wording::help::{ABOUT, EXIT_CODES, ListedCommand, SIM, TARGETS, USAGE, groups};
 use crate::wording::manual as wording;
 
 /// Writes everything into a folder, and returns the number of files.
 ///
 /// # Errors
 /// A file cannot be written.
-pub(crate) fn write(folder: &Path, grammar: &clap::Command) -> Result<usize> {
+pub(crate) fn write(folder: &Path, grammar: &clap::Command, listed: &[ListedCommand]) -> Result<usize> {
     let explained = explain_all(grammar);
-    let files: Vec<File> = man_pages(&explained)
+    let files: Vec<File> = man_pages(&explained, listed)
         .map_err(anyhow::Error::new)?
         .into_iter()
         .chain(completions(grammar))
-        .chain(reference_pages(&explained))
+        .chain(reference_pages(&explained, listed))
         .collect();
     for File { name, text } in &files {
         let path = folder.join(name);
@@ -44,7 +44,7 @@ pub(crate) fn write(folder: &Path, grammar: &clap::Command) -> Result<usize> {
 
 /// The manual of a command that measures, in Markdown.
 pub(crate) fn of_command(name: &str) -> Option<&'static str> {
-    DESCRIPTORS.iter().find(|descriptor| descriptor.name == name).map(|descriptor| descriptor.manual)
+    PROCEDURES.iter().find(|row| row.descriptor.name == name).map(|row| row.descriptor.manual)
 }
 
 /// A file to write.
@@ -92,6 +92,15 @@ fn literal_block(text: &str) -> String {
     format!("```text\n{}\n```\n", text.trim_end())
 }
 
+/// Each command with its grammar.
+fn with_grammar<'a>(
+    listed: &'a [ListedCommand],
+    grammar: &'a clap::Command,
+) -> impl Iterator<Item = (&'a clap::Command, &'a ListedCommand)> {
+    let command = |name| grammar.find_subcommand(name).expect("every command has a grammar");
+    listed.iter().map(move |listed| (command(listed.name), listed))
+}
+
 /// Sections of commands, and of everything else.
 const COMMANDS_SECTION: &str = "1";
 const OVERVIEWS_SECTION: &str = "7";
@@ -100,19 +109,19 @@ const OVERVIEWS_SECTION: &str = "7";
 ///
 /// # Errors
 /// None in practice: it writes to memory.
-fn man_pages(grammar: &clap::Command) -> std::io::Result<Vec<File>> {
-    let mut files = vec![program_page(grammar), causes_page(grammar)];
-    for command in grammar.get_subcommands() {
-        files.push(command_page(command, command.get_name())?);
+fn man_pages(grammar: &clap::Command, listed: &[ListedCommand]) -> std::io::Result<Vec<File>> {
+    let mut files = vec![program_page(grammar, listed), causes_page(grammar)];
+    for (command, listed) in with_grammar(listed, grammar) {
+        files.push(command_page(command, listed)?);
         for inner in command.get_subcommands() {
-            files.push(command_page(inner, command.get_name())?);
+            files.push(command_page(inner, listed)?);
         }
     }
     Ok(files)
 }
 
 /// The page of the program: how a target is named, all commands, exit codes.
-fn program_page(grammar: &clap::Command) -> File {
+fn program_page(grammar: &clap::Command, listed: &[ListedCommand]) -> File {
     let mut page = Roff::new();
     title(&mut page, grammar, "likenew", COMMANDS_SECTION);
     name(&mut page, "likenew", ABOUT);
@@ -121,13 +130,12 @@ fn program_page(grammar: &clap::Command) -> File {
     page.control("SH", [wording::TARGETS]);
     markdown::append(&mut page, &literal_block(TARGETS));
     page.control("SH", [wording::COMMANDS]);
-    for Group { title, commands } in &*GROUPS {
-        page.control("SS", [*title]);
-        for (name, _) in commands {
-            let about = grammar.find_subcommand(name).map(about).unwrap_or_default();
+    for group in groups(listed) {
+        page.control("SS", [group[0].group]);
+        for (command, ListedCommand { name, .. }) in with_grammar(group, grammar) {
             page.control("TP", []);
             page.text([bold(format!("likenew-{name}")), roman("(1)")]);
-            page.text([roman(about)]);
+            page.text([roman(about(command))]);
         }
     }
     exit_status(&mut page);
@@ -135,8 +143,8 @@ fn program_page(grammar: &clap::Command) -> File {
     file("likenew", COMMANDS_SECTION, &page.render())
 }
 
-/// The page of a command or of a subcommand. `command_name` is the command whose examples it shows.
-fn command_page(command: &clap::Command, command_name: &str) -> std::io::Result<File> {
+/// The page of a listed command, or of a subcommand of it.
+fn command_page(command: &clap::Command, listed: &ListedCommand) -> std::io::Result<File> {
     let page_name = command.get_display_name().unwrap_or_else(|| command.get_name()).to_owned();
     let mut page = Roff::new();
     title(&mut page, command, &page_name, COMMANDS_SECTION);
@@ -145,8 +153,8 @@ fn command_page(command: &clap::Command, command_name: &str) -> std::io::Result<
     let mut text = page.render();
     text += &section(|out| man.render_synopsis_section(out))?;
     let mut page = Roff::new();
-    let is_inner = command.get_name() != command_name;
-    let manual = match command_name {
+    let is_inner = command.get_name() != listed.name;
+    let manual = match listed.name {
         _ if is_inner => None,
         "sim" => Some(literal_block(SIM)),
         name => of_command(name).map(str::to_owned),
@@ -163,16 +171,13 @@ fn command_page(command: &clap::Command, command_name: &str) -> std::io::Result<
     let mut page = Roff::new();
     exit_status(&mut page);
     let inner_word = format!(" {} ", command.get_name());
-    let examples: Vec<&str> = example_lines(command_name)
-        .iter()
-        .filter(|line| !is_inner || line.contains(&inner_word))
-        .copied()
-        .collect();
+    let is_shown = |line: &&str| !is_inner || line.contains(&inner_word);
+    let examples: Vec<&str> = listed.examples.iter().copied().filter(is_shown).collect();
     if !examples.is_empty() {
         page.control("SH", [wording::EXAMPLES]);
         markdown::append(&mut page, &literal_block(&examples.join("\n")));
     }
-    let parent = format!("likenew-{command_name}");
+    let parent = format!("likenew-{}", listed.name);
     let parents: &[(&str, &str)] = if is_inner { &[(&parent, COMMANDS_SECTION)] } else { &[] };
     let others = [("likenew", COMMANDS_SECTION), ("likenew-causes", OVERVIEWS_SECTION)];
     see_also(&mut page, &[parents, &others].concat());
@@ -236,9 +241,9 @@ fn file(name: &str, section: &str, text: &str) -> File {
 }
 
 /// Every page of the reference, below `reference/`, and `contents.md`, which lists them.
-fn reference_pages(grammar: &clap::Command) -> Vec<File> {
-    let mut pages = vec![commands_reference(grammar)];
-    pages.extend(grammar.get_subcommands().map(command_reference));
+fn reference_pages(grammar: &clap::Command, listed: &[ListedCommand]) -> Vec<File> {
+    let mut pages = vec![commands_reference(grammar, listed)];
+    pages.extend(with_grammar(listed, grammar).map(|(command, listed)| command_reference(command, listed)));
     pages.push(causes_reference());
     let cause_page =
         |cause: &&Cause| File::new(format!("reference/causes/{}.md", cause.name), cause.manual.to_owned());
@@ -257,20 +262,19 @@ fn contents_line(page: &File) -> String {
     format!("{indent}- [{title}]({path})\n")
 }
 
-fn commands_reference(grammar: &clap::Command) -> File {
+fn commands_reference(grammar: &clap::Command, listed: &[ListedCommand]) -> File {
     let mut text = format!("# {}\n\n{}\n", wording::COMMANDS_TITLE, wording::COMMANDS_INTRODUCTION);
-    for Group { title, commands } in &*GROUPS {
-        text += &format!("\n## {title}\n\n");
-        for (name, _) in commands {
-            let about = grammar.find_subcommand(name).map(about).unwrap_or_default();
-            text += &format!("- [`{name}`](commands/{name}.md): {about}\n");
+    for group in groups(listed) {
+        text += &format!("\n## {}\n\n", group[0].group);
+        for (command, ListedCommand { name, .. }) in with_grammar(group, grammar) {
+            text += &format!("- [`{name}`](commands/{name}.md): {}\n", about(command));
         }
     }
     File::new("reference/commands.md", text)
 }
 
-fn command_reference(command: &clap::Command) -> File {
-    let name = command.get_name();
+fn command_reference(command: &clap::Command, listed: &ListedCommand) -> File {
+    let name = listed.name;
     let about_command = about(command);
     let mut text = match of_command(name) {
         Some(manual) => manual.trim_end().to_owned() + "\n",
@@ -285,7 +289,7 @@ fn command_reference(command: &clap::Command) -> File {
         text += &format!("\n### likenew {name} {}\n\n{}\n{}", inner.get_name(), about(inner), options(inner));
     }
     text += &format!("\n## {}\n\n", sentence_case(wording::EXAMPLES));
-    text += &literal_block(&example_lines(name).join("\n"));
+    text += &literal_block(&listed.examples.join("\n"));
     File::new(format!("reference/commands/{name}.md"), text)
 }
 

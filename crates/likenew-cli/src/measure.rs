@@ -104,21 +104,6 @@ pub(crate) fn measure(request: Request<'_>, plan: impl FnMut(&Target) -> Result<
     measure_each(request, plan).map(|(exit, _)| exit)
 }
 
-/// [`measure`] for one target, with a plan of only the options that `fit` makes for that target.
-///
-/// # Errors
-/// As for [`measure`].
-pub(crate) fn measure_with<O: Serialize>(
-    arguments: &TargetArguments,
-    procedure: &str,
-    access: Access<'_>,
-    fit: impl Fn(&ResolvedTarget) -> Result<O>,
-) -> Result<Exit> {
-    measure(Request::for_target(arguments, access), |target| {
-        Ok(arguments.plan_of(procedure, options(&fit(&target.resolved)?)))
-    })
-}
-
 /// Like [`measure`], and also returns what became of each target.
 ///
 /// # Errors

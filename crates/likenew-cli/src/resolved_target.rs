@@ -232,7 +232,7 @@ impl ResolvedTarget {
     /// Bytes that a procedure may use.
     pub(crate) fn usable_bytes(&self) -> Result<u64> {
         Ok(match self {
-            Self::Simulated(spec) => spec.model(read_file)?.capacity_bytes,
+            Self::Simulated(spec) => spec.capacity_bytes(read_file)?,
             Self::Nop => likenew_real::nop::Nop::new().geometry().capacity,
             Self::Facts(_) => 0,
             Self::Path(path, PathKind::Folder { space, .. }, _) => space.writable_bytes(path)?,
@@ -307,22 +307,14 @@ impl ResolvedTarget {
         Ok(())
     }
 
-    /// Opens the target for a procedure. One that only queries needs no preparation.
-    pub(crate) fn open_for(
+    /// Opens the target for a procedure; a folder gets files of this layout. A procedure that only queries needs no
+    /// preparation.
+    pub(crate) fn open(
         &self,
         procedure: &dyn Procedure,
+        layout: Layout,
         execution: &ExecutionArguments,
     ) -> Result<Box<dyn Drive>> {
-        match self {
-            Self::Path(path, _, Permission::None) if procedure.only_probes() => {
-                Ok(Box::new(FactsDrive::at(path)?))
-            }
-            _ => self.open(procedure.layout(), execution),
-        }
-    }
-
-    /// Opens the target; a folder gets files of this layout.
-    pub(crate) fn open(&self, layout: Layout, execution: &ExecutionArguments) -> Result<Box<dyn Drive>> {
         let engine = match execution.engine {
             EngineName::Auto => Engine::Auto,
             EngineName::Uring => Engine::Uring,
@@ -333,6 +325,9 @@ impl ResolvedTarget {
             Self::Simulated(spec) => Ok(Box::new(interrupt::silently(|| make(spec))?)),
             Self::Nop => Ok(Box::new(likenew_real::nop::Nop::new())),
             Self::Facts(place) => Ok(Box::new(place.open()?)),
+            Self::Path(path, _, Permission::None) if procedure.only_probes() => {
+                Ok(Box::new(FactsDrive::at(path)?))
+            }
             Self::Path(path, PathKind::Folder { .. }, permission) => {
                 let drive = likenew_real::open::open(path, options(Some(layout)))?;
                 let agreement = match permission {
@@ -374,10 +369,6 @@ pub(crate) enum Access<'a> {
 }
 
 impl Access<'_> {
-    pub(crate) fn writing(writes: bool) -> Self {
-        if writes { Self::Write } else { Self::Read }
-    }
-
     /// Resolves a target as it was typed, without changing anything.
     pub(crate) fn resolve(self, typed: &str, execution: &ExecutionArguments) -> Result<ResolvedTarget> {
         match self {

@@ -7,8 +7,7 @@ use std::thread::Builder;
 use axum::http::StatusCode;
 use likenew_history::metrics::Fleet;
 use likenew_history::{
-    DamagedRun, DriveHistory, DriveRow, History, HistoryError, KeptRuns, Page, RunRow, drive_json,
-    drives_json,
+    DamagedRun, DriveHistory, History, HistoryError, KeptRuns, Page, RunRow, drive_json, drives_json,
 };
 use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
@@ -115,8 +114,8 @@ impl Index {
     pub(crate) async fn drives(&self, selection: Selection) -> Result<String, ApiError> {
         self.ask(move |history| {
             let rows = history.drives(selection.page())?;
-            let drives =
-                rows.into_iter().map(|row| over_time(history, row)).collect::<Result<Vec<_>, _>>()?;
+            let drives = rows.into_iter().map(|row| DriveHistory::read(history, row));
+            let drives = drives.collect::<Result<Vec<_>, _>>()?;
             let (unknown, damaged) = (history.unknown_drives()?, history.damaged()?);
             Ok(drives_json(&drives, history.count_drives()?, &unknown, &damaged))
         })
@@ -128,7 +127,7 @@ impl Index {
         let drive = self
             .ask(move |history| {
                 let row = history.find(&key)?.into_iter().find(|drive| drive.key == key);
-                row.map(|row| over_time(history, row)).transpose()
+                row.map(|row| DriveHistory::read(history, row)).transpose()
             })
             .await?;
         let unknown = || ApiError::new(StatusCode::NOT_FOUND, wording::NO_SUCH_DRIVE);
@@ -171,11 +170,6 @@ fn ask<T>(
     let answer = question(&mut open)?;
     *history = Some(open);
     Ok(answer)
-}
-
-fn over_time(history: &mut History, row: DriveRow) -> Result<DriveHistory, HistoryError> {
-    let checks = history.checks(&row)?;
-    Ok(DriveHistory::new(row, checks))
 }
 
 fn entry(listed: Result<RunRow, DamagedRun>) -> RunEntry {

@@ -6,13 +6,14 @@ use clap::Args;
 use likenew_core::input;
 use likenew_core::procedure::Plan;
 use likenew_core::units::Nanos;
+use likenew_procedures::all::TypedOptions;
 use likenew_procedures::apps::AppsOptions;
 use likenew_procedures::apps::application::Application;
 use likenew_procedures::apps::library::{DEFAULT_GROUP, by_name};
 use likenew_procedures::replay::{ReplayOptions, TraceSummary};
 
-use super::{Command, Measured};
-use crate::arguments::{RUN, RunArguments, typed_target};
+use super::{ChosenOptions, Command, run_procedure};
+use crate::arguments::{RUN, RunArguments, TargetArguments, typed_target};
 use crate::exit::{Exit, Failure, Result};
 use crate::measure::{Request, Target, measure, options as settings};
 use crate::recordings::scan;
@@ -23,14 +24,19 @@ use crate::wording;
 #[derive(Debug, Args)]
 pub(crate) struct Apps {
     #[command(flatten)]
-    measured: Measured<AppsOptions>,
+    chosen: ChosenOptions,
+    #[command(flatten)]
+    options: AppsOptions,
+    #[command(flatten)]
+    arguments: TargetArguments,
 }
 
 impl Command for Apps {
     fn run(mut self) -> Result<Exit> {
-        let options = &mut self.measured.options;
-        (options.applications, options.custom) = applications(&options.app)?;
-        self.measured.run()
+        (self.options.applications, self.options.custom) = applications(&self.options.app)?;
+        let Self { chosen, options, arguments } = self;
+        let options = TypedOptions::new(options, &|key| chosen.has(key));
+        run_procedure("apps", &options, &chosen, arguments)
     }
 }
 

@@ -11,7 +11,8 @@ use likenew_procedures::data::DataOptions;
 use likenew_procedures::data::files::{FileScan, FileType};
 use likenew_real::scan::{GroupScan, Progress, Refusals, Request as ScanRequest, Scan, ScanError, scan};
 
-use super::{Command, Measured};
+use super::{ChosenOptions, Command};
+use crate::arguments::TargetArguments;
 use crate::console::note;
 use crate::exit::{Exit, Failure, Result};
 use crate::measure::{Request, measure, options as settings};
@@ -24,11 +25,19 @@ use crate::{interrupt, wording};
 #[derive(Debug, Args)]
 pub(crate) struct Data {
     #[command(flatten)]
-    pub(crate) measured: Measured<DataOptions, Files>,
+    chosen: ChosenOptions,
+    #[command(flatten)]
+    options: DataOptions,
+    #[command(flatten)]
+    files: Files,
+    #[command(flatten)]
+    pub(crate) rated: SequentialRates,
+    #[command(flatten)]
+    arguments: TargetArguments,
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Files {
+struct Files {
     /// Also read the files in this folder: how compressible are they, and what speed do they get?
     #[arg(long, value_name = "DIR", help_heading = FILES)]
     files: Vec<PathBuf>,
@@ -44,8 +53,6 @@ pub(crate) struct Files {
     /// Read the files and measure nothing
     #[arg(long, requires = "files", help_heading = FILES)]
     scan_only: bool,
-    #[command(flatten)]
-    pub(crate) rated: SequentialRates,
 }
 
 const FILES: &str = "Your files";
@@ -57,19 +64,19 @@ const SAMPLE_MAX: u64 = 64 << 30;
 impl Command for Data {
     fn run(mut self) -> Result<Exit> {
         let mut access = Access::Write;
-        if self.measured.more.scan_only {
-            (self.measured.options.steps, access) = (0, Access::Read);
+        if self.files.scan_only {
+            (self.options.steps, access) = (0, Access::Read);
         }
-        measure(Request::for_target(&self.measured.arguments, access), |target| self.plan(&target.resolved))
+        measure(Request::for_target(&self.arguments, access), |target| self.plan(&target.resolved))
     }
 }
 
 impl Data {
     fn plan(&self, target: &ResolvedTarget) -> Result<Plan> {
-        let (read, write) = self.measured.more.rated.or_own(target)?;
-        let mut options = self.measured.options(target)?;
+        let (read, write) = self.rated.or_own(target)?;
+        let mut options = self.chosen.fitted(&self.options, target)?;
         (options.advertised_read_bytes_per_s, options.advertised_write_bytes_per_s) = (read, write);
-        if !self.measured.more.files.is_empty() {
+        if !self.files.files.is_empty() {
             let scanned = self.scan_files().inspect_err(|failure| {
                 if matches!(failure, Failure::Interrupted) {
                     note(wording::STOPPED_BEFORE_MEASURING);
@@ -77,11 +84,11 @@ impl Data {
             });
             options.files = Some(scanned?);
         }
-        Ok(self.measured.arguments.plan_of("data", settings(&options)))
+        Ok(self.arguments.plan_of("data", settings(&options)))
     }
 
     fn scan_files(&self) -> Result<FileScan> {
-        let Files { sample, scan_time, .. } = self.measured.more;
+        let Files { sample, scan_time, .. } = self.files;
         if !(SAMPLE_MIN..=SAMPLE_MAX).contains(&sample) {
             return Err(Failure::Usage(wording::option_outside("sample", Size(sample), "1MiB..64GiB")));
         }
@@ -89,13 +96,13 @@ impl Data {
             return Err(Failure::Usage(wording::option_outside("scan-time", scan_time, "1ms..24h")));
         }
         let request = ScanRequest {
-            folders: self.measured.more.files.clone(),
+            folders: self.files.files.clone(),
             sample_bytes: sample,
             time: scan_time,
-            cross: self.measured.more.cross_file_systems,
-            seed: self.measured.arguments.seed.unwrap_or_default(),
+            cross: self.files.cross_file_systems,
+            seed: self.arguments.seed.unwrap_or_default(),
         };
-        scan_folders(&request, self.measured.arguments.run.execution.wait_for_drive)
+        scan_folders(&request, self.arguments.run.execution.wait_for_drive)
     }
 }
 

@@ -13,7 +13,7 @@ use likenew_procedures::profile::Profile;
 use super::Command;
 use crate::arguments::{Switch, TargetArguments};
 use crate::exit::{Exit, Failure, Result};
-use crate::measure::measure_with;
+use crate::measure::{Request, measure, options as settings};
 use crate::resolved_target::{Access, ResolvedTarget};
 use crate::wording;
 use likenew_procedures::fit::number;
@@ -92,7 +92,9 @@ pub(crate) enum EndureTest {
 
 impl Command for Endure {
     fn run(self) -> Result<Exit> {
-        measure_with(&self.arguments, "endure", Access::Write, |target| self.options(target))
+        measure(Request::for_target(&self.arguments, Access::Write), |target| {
+            Ok(self.arguments.plan_of("endure", settings(&self.options(&target.resolved)?)))
+        })
     }
 }
 

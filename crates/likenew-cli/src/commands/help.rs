@@ -25,7 +25,7 @@ pub(crate) struct Help {
 impl Command for Help {
     fn run(self) -> Result<Exit> {
         if let Some(folder) = &self.write {
-            let files = manual::write(folder, &super::grammar())?;
+            let files = manual::write(folder, &super::grammar(), &super::listed())?;
             output::print(&pages_written(folder, files))?;
             return Ok(Exit::Fine);
         }
@@ -57,7 +57,7 @@ fn page(topic: &str) -> Option<String> {
 }
 
 fn contents() -> String {
-    let mut text = wording::overview(&super::grammar());
+    let mut text = wording::overview(&super::grammar(), &super::listed());
     let kinds = [CauseKind::Drive, CauseKind::NotTheDrive, CauseKind::ByDesign];
     for (kind, title) in kinds.into_iter().zip(wording::CAUSES) {
         text += &format!("\n{title}\n");

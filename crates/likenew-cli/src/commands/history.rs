@@ -122,7 +122,8 @@ fn show_all(command: &History, history: &mut Index) -> Result<()> {
     };
     let rows = history.drives(page)?;
     let total = history.count_drives()?;
-    let drives = rows.into_iter().map(|row| read(history, row)).collect::<Result<Vec<_>, _>>()?;
+    let drives =
+        rows.into_iter().map(|row| DriveHistory::read(history, row)).collect::<Result<Vec<_>, _>>()?;
     let damaged = history.damaged()?;
     if drives.is_empty() && command.html.is_none() && command.json.is_none() {
         note(crate::wording::error(wording::NO_DRIVES));
@@ -139,7 +140,8 @@ fn show_peers(command: &History, history: &mut Index) -> Result<Exit> {
         return Err(Failure::Usage(wording::unknown_drive(typed)));
     }
     let rows = history.drives(ALL)?;
-    let drives = rows.into_iter().map(|row| read(history, row)).collect::<Result<Vec<_>, _>>()?;
+    let drives =
+        rows.into_iter().map(|row| DriveHistory::read(history, row)).collect::<Result<Vec<_>, _>>()?;
     let mut compared = peers(&drives);
     compared.retain(|peers| chosen.as_ref().is_none_or(|chosen| chosen.contains(&peers.drive.drive)));
     if let Some(path) = &command.json {
@@ -181,14 +183,9 @@ fn show_drive(command: &History, history: &mut Index, typed: &str) -> Result<()>
         1 => rows.remove(0),
         _ => return Err(Failure::Usage(wording::several_drives(typed, &rows))),
     };
-    let drive = read(history, drive)?;
+    let drive = DriveHistory::read(history, drive)?;
     let drives = std::slice::from_ref(&drive);
     command.put(drives, &[], || Ok(drive_json(&drive)), |details| drive_screen(&drive, typed, details))
-}
-
-fn read(history: &mut Index, drive: DriveRow) -> Result<DriveHistory> {
-    let checks = history.checks(&drive)?;
-    Ok(DriveHistory::new(drive, checks))
 }
 
 /// Lines and columns of a screen.

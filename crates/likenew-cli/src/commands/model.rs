@@ -1,11 +1,13 @@
 //! `likenew model`, and the rated speeds to compare it with.
 
 use clap::Args;
+use likenew_procedures::fit::Options as _;
 use likenew_procedures::model::ModelOptions;
 
-use super::{Command, Measured};
+use super::{ChosenOptions, Command};
+use crate::arguments::TargetArguments;
 use crate::exit::{Exit, Result};
-use crate::measure::measure_with;
+use crate::measure::{Request, measure, options as settings};
 use crate::references::SequentialRates;
 use crate::resolved_target::Access;
 
@@ -13,17 +15,24 @@ use crate::resolved_target::Access;
 #[derive(Debug, Args)]
 pub(crate) struct Model {
     #[command(flatten)]
-    pub(crate) measured: Measured<ModelOptions, SequentialRates>,
+    chosen: ChosenOptions,
+    #[command(flatten)]
+    options: ModelOptions,
+    #[command(flatten)]
+    pub(crate) rated: SequentialRates,
+    #[command(flatten)]
+    arguments: TargetArguments,
 }
 
 impl Command for Model {
     fn run(self) -> Result<Exit> {
-        let access = Access::writing(self.measured.writes());
-        measure_with(&self.measured.arguments, "model", access, |target| {
-            let (read, write) = self.measured.more.or_own(target)?;
-            let mut options = self.measured.options(target)?;
+        let writes = self.options.writes(&|key| self.chosen.has(key));
+        let access = if writes { Access::Write } else { Access::Read };
+        measure(Request::for_target(&self.arguments, access), |target| {
+            let (read, write) = self.rated.or_own(&target.resolved)?;
+            let mut options = self.chosen.fitted(&self.options, &target.resolved)?;
             (options.advertised_read_bytes_per_s, options.advertised_write_bytes_per_s) = (read, write);
-            Ok(options)
+            Ok(self.arguments.plan_of("model", settings(&options)))
         })
     }
 }

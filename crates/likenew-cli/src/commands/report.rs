@@ -52,15 +52,23 @@ impl Command for Report {
         Failure::reject_if(folders.is_empty(), wording::no_runs(archive.root()))?;
         if let [path] = &folders[..] {
             let record = open(path)?;
-            if !watch::is_log(&record) {
-                kept_report(record)?.show_alone(&self.output)?;
-                return Ok(Exit::Fine);
+            if watch::is_log(&record) {
+                return show_log(&record, &self.output);
             }
+            kept_report(record)?.show_alone(&self.output)?;
+            return Ok(Exit::Fine);
         }
         let members = folders.iter().map(|path| member(path)).collect::<Result<Vec<_>, _>>()?;
         output::put(&SideBySide::new(members), &self.output)?;
         Ok(Exit::Fine)
     }
+}
+
+/// Shows what a watch kept.
+fn show_log(record: &Record, output: &Output) -> Result<Exit> {
+    let alone = Member::alone(watch::judge(record)?);
+    output::put(&SideBySide::new(vec![alone]), output)?;
+    Ok(Exit::Fine)
 }
 
 fn member(path: &Path) -> Result<Member> {
@@ -199,9 +207,7 @@ impl Command for Judge {
     fn run(self) -> Result<Exit> {
         let mut record = open(&self.run)?;
         if watch::is_log(&record) {
-            let alone = Member::alone(watch::judge(&record)?);
-            output::put(&SideBySide::new(vec![alone]), &self.output)?;
-            return Ok(Exit::Fine);
+            return show_log(&record, &self.output);
         }
         let evidence = record.take_evidence();
         let procedure = all::from_plan(&evidence.plan).map_err(Failure::Usage)?;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::{Arg, ArgAction, Args};
 use likenew_history::Location;
-use likenew_procedures::all::DESCRIPTORS;
+use likenew_procedures::all::PROCEDURES;
 use likenew_serve::{CommandGrammar, Grammar, OptionGrammar, OptionKind, Secret, Server, Settings};
 use serde::Serialize;
 
@@ -139,7 +139,7 @@ struct PlanOption {
 pub fn plan_grammar() -> String {
     let grammar = super::grammar();
     let is_command = |name: &str| grammar.find_subcommand(name).filter(|_| !matches!(name, "run" | "facts"));
-    let commands = DESCRIPTORS.iter().filter_map(|descriptor| is_command(descriptor.name));
+    let commands = PROCEDURES.iter().filter_map(|row| is_command(row.descriptor.name));
     let commands: Vec<CommandGrammar<PlanOption>> =
         commands.map(|command| described(command, plan_option)).collect();
     serde_json::to_string_pretty(&commands).expect("names and sentences")

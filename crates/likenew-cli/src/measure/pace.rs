@@ -102,10 +102,10 @@ impl Pace {
         }
         // Only one open drive can hold the folder's lock.
         *drive = Box::new(Nop::new());
-        *drive = target.open(Layout { files: 1, file_bytes: TRIAL_BYTES }, execution)?;
+        *drive = target.open(procedure, Layout { files: 1, file_bytes: TRIAL_BYTES }, execution)?;
         let segments = tried(&mut **drive, Op::Write);
         *drive = Box::new(Nop::new());
-        *drive = target.open_for(procedure, execution)?;
+        *drive = target.open(procedure, procedure.layout(), execution)?;
         Ok(Self { segments, ..self })
     }
 

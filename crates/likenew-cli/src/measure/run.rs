@@ -64,7 +64,7 @@ pub(super) fn open(request: &mut Request<'_>, target: &mut Target, plan: Plan) -
     if does_io {
         target.lock(request.execution())?;
     }
-    let drive = target.resolved.open_for(&*procedure, request.execution())?;
+    let drive = target.resolved.open(&*procedure, procedure.layout(), request.execution())?;
     let (interrupted, target) = (request.interrupted.take(), &target.resolved);
     match interrupted {
         None => {

@@ -136,8 +136,8 @@ fn run_all(procedure: &str) {
 #[test]
 fn the_schema_describes_the_tables_of_every_procedure() {
     let schema: Value = serde_json::from_str(include_str!("../../../../schema/report.schema.json")).unwrap();
-    for descriptor in likenew_procedures::all::DESCRIPTORS {
-        let form = format!("of_{}", descriptor.name);
+    for row in likenew_procedures::all::PROCEDURES {
+        let form = format!("of_{}", row.descriptor.name);
         let rules = schema["allOf"].as_array().unwrap();
         let is_used = rules.iter().any(|rule| rule["if"]["$ref"] == format!("#/$defs/{form}").as_str());
         assert!(is_used && schema["$defs"][&form].is_object(), "{form}");

@@ -204,6 +204,18 @@ fn a_log_is_a_run_that_is_reported_and_judged() {
     sandbox.run(&["resume", path]).code(2).says("cannot be resumed");
 }
 
+#[test]
+fn a_note_on_a_log_is_printed_once() {
+    let sandbox = Sandbox::new();
+    sandbox.run(&["watch", "--log", "--interval", "20ms", "--time", "60ms", "--json", "lines"]).code(0);
+    let [run] = &sandbox.runs()[..] else { panic!("one run") };
+    std::fs::write(run.join("findings.json"), "damaged").unwrap();
+    for command in ["report", "judge"] {
+        let ran = sandbox.run(&[command, run.to_str().unwrap()]);
+        assert_eq!(ran.code(0).stderr().matches("findings.json").count(), 1, "{}", ran.stderr());
+    }
+}
+
 /// A separate terminal of 80 by 24, removed afterwards.
 pub(crate) struct Tmux {
     socket: PathBuf,

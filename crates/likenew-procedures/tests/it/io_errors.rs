@@ -266,7 +266,7 @@ const NEVER_ASKED: &[(&str, Op)] = &[
 #[test]
 fn no_procedure_states_a_rate_of_what_was_refused() {
     let asked_for: HashSet<&str> = QUESTIONS.iter().map(|question| question.procedure).collect();
-    let all: HashSet<&str> = all::DESCRIPTORS.iter().map(|descriptor| descriptor.name).collect();
+    let all: HashSet<&str> = all::PROCEDURES.iter().map(|row| row.descriptor.name).collect();
     assert_eq!(asked_for, all, "every procedure is asked");
     let mut found = Vec::new();
     let (mut met, mut never) = (BTreeSet::new(), BTreeSet::new());

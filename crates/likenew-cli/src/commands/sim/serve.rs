@@ -49,7 +49,8 @@ pub(super) fn run(command: &SimServe) -> Result<Exit> {
     }
     let listener = listen(command, &spec)?;
     let store = command.store.as_deref();
-    let mut store = store.map(|path| StoreFile::open(path, &spec.text, model.capacity_bytes)).transpose()?;
+    let bytes = spec.capacity_bytes(read_file)?;
+    let mut store = store.map(|path| StoreFile::open(path, &spec.text, bytes)).transpose()?;
     let mut drive = open(Spec { data: spec.data || changes_bytes, ..spec.clone() }, store.as_ref())?;
     let capacity_bytes = drive.geometry().capacity;
     let service = Service {

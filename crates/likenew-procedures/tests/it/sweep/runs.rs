@@ -202,7 +202,8 @@ fn what_a_list_says_twice_is_measured_once() {
 
 #[test]
 fn every_preset_fits_a_drive_and_measures_each_cell() {
-    for (name, preset) in Preset::ALL {
+    for name in ["default", "quick", "atto", "iometer", "full"] {
+        let preset: Preset = name.parse().unwrap();
         let sweep = sweep(SweepOptions { passes: 1, ..preset.options() });
         let dry_run = DryRun::plan(&sweep, &evidence(1 << 30, true)).unwrap();
         let mut cells: HashMap<&str, u32> = HashMap::new();
