@@ -12,9 +12,17 @@ use std::{env, fs};
 
 /// Where documents and their plain form go; `src/html.rs` replaces the same texts.
 const PLACES: [&str; 2] = [include_str!("src/html/documents.place"), include_str!("src/html/plain.place")];
-/// What the page is built from, in `web/`.
-const SOURCES: [&str; 6] =
-    ["src", "index.html", "package.json", "package-lock.json", "tsconfig.json", "vite.config.ts"];
+/// What the page is built from, as paths from `web/`.
+const SOURCES: [&str; 8] = [
+    "src",
+    "index.html",
+    "package.json",
+    "package-lock.json",
+    "tsconfig.json",
+    "vite.config.ts",
+    "../schema/charts.json",
+    "../schema/columns.json",
+];
 
 fn main() {
     println!("cargo::rerun-if-env-changed=LIKENEW_PAGE");

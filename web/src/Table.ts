@@ -51,7 +51,7 @@ export interface Column {
 export const MISSING: Cell = { text: "–", value: null };
 
 /** Where a table has identifiers and what they mean, the reader sees the meaning, and a copy has both. */
-const MEANINGS: Record<string, string> = { indicator: "description", evidence: "sentence" };
+const MEANINGS: Record<string, string> = declared.meanings;
 
 /** The end of a key whose numbers are rates of what the row's unit says. */
 const PER_S = /_per_s$/;
@@ -147,24 +147,21 @@ export function headingOf(column: Column, of: string | null, group: number): Hea
   return { text, of, key, beside: besideOf(column), number, group };
 }
 
+/** The heading of a column that is of no document in particular: of words, and in a group with all others, unless it says more. */
+export function plainHeading(text: string, key: string, more: Partial<Heading> = {}): Heading {
+  return { text, of: null, key, beside: [], number: false, group: 0, ...more };
+}
+
 /** The table of a first screen, with the shares that it draws as bars. */
 export function overviewTable({ headings, rows }: OverviewTable, title: string, numbers: boolean[]): Table {
   const hasShares = rows.some(({ share }) => share !== undefined);
-  const headingAt = (text: string, key: string, number: boolean, group: number): Heading => ({
-    text,
-    of: null,
-    key,
-    beside: [],
-    number,
-    group,
-  });
   const shareOf = (share: number | undefined): Cell =>
     share === undefined ? { text: "", value: null } : { text: spell(share, "share"), value: share };
   return {
     title,
     headings: [
-      ...headings.map((text, column) => headingAt(text, text || "name", numbers[column] ?? false, column)),
-      ...(hasShares ? [headingAt("", "share", true, headings.length)] : []),
+      ...headings.map((text, column) => plainHeading(text, text || "name", { number: numbers[column] ?? false, group: column })),
+      ...(hasShares ? [plainHeading("", "share", { number: true, group: headings.length })] : []),
     ],
     rows: rows.map(({ cells, share }) => [
       ...headings.map((_, column) => ({ text: cells[column] ?? "", value: cells[column] ?? null })),

@@ -4,8 +4,8 @@ import { columnsOf, wordsOf } from "./heat";
 import { pointWords, usualOf } from "./picture";
 import type { ShownLine, ShownSeries } from "./shown";
 import { endsOf } from "./reduce";
-import type { Cell, Heading, Table } from "./Table";
-import { MISSING } from "./Table";
+import { MISSING, plainHeading } from "./Table";
+import type { Cell, Table } from "./Table";
 import { DATE, rangeOf, spell } from "./units";
 import { atWords, barsWords, cellsWords, lineWords, marksWords, onWords, othersWords, pointsWords } from "./wording";
 
@@ -66,16 +66,8 @@ function heatAlt(series: ShownSeries): string {
   if (values.length === 0) return "";
   const indexOf = (best: (one: number, other: number) => boolean) =>
     values.reduce((found, value, index) => (best(value, values[found] ?? value) ? index : found), 0);
-  return cellsWords(
-    wordsOf(
-      series,
-      indexOf((one, other) => one > other),
-    ),
-    wordsOf(
-      series,
-      indexOf((one, other) => one < other),
-    ),
-  );
+  const [highest, lowest] = [indexOf((one, other) => one > other), indexOf((one, other) => one < other)];
+  return cellsWords(wordsOf(series, highest), wordsOf(series, lowest));
 }
 
 /** The numbers of a chart as a table: a row for each position, a column for each line. */
@@ -88,8 +80,8 @@ export function seriesTable(series: ShownSeries): Table {
   // Several points may have the same position: a scatter has a row for each of them.
   const isCrowded = series.lines.some(({ points }) => new Set(points.map(([x]) => x)).size < points.length);
   const headings = [
-    headingOf(series.x.label || "position", "x", !series.categories, 0),
-    ...series.lines.map(({ name }, at) => headingOf(name, name, true, at + 1)),
+    plainHeading(series.x.label || "position", "x", { number: !series.categories }),
+    ...series.lines.map(({ name }, at) => plainHeading(name, name, { number: true, group: at + 1 })),
   ];
   if (isCrowded) {
     const rows = series.lines.flatMap((line, place) =>
@@ -111,10 +103,6 @@ export function seriesTable(series: ShownSeries): Table {
   return { title: series.title, headings, rows };
 }
 
-function headingOf(text: string, key: string, number: boolean, group: number): Heading {
-  return { text, of: null, key, beside: [], number, group };
-}
-
 function positionCell(series: ShownSeries, x: number): Cell {
   return { text: placeOf(series, x), value: series.categories?.[x] ?? x };
 }
@@ -128,8 +116,8 @@ function valueCell(series: ShownSeries, line: ShownLine, point: [number, number]
 function heatTable(series: ShownSeries): Table {
   const columns = columnsOf(series);
   const headings = [
-    headingOf(series.rows ?? "", "row", false, 0),
-    ...columns.map(({ name }, at) => headingOf(name, name, true, at + 1)),
+    plainHeading(series.rows ?? "", "row"),
+    ...columns.map(({ name }, at) => plainHeading(name, name, { number: true, group: at + 1 })),
   ];
   const rows = series.lines.map(({ name, points }) => [
     { text: name, value: name },

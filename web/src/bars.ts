@@ -5,7 +5,7 @@ import type { EChartsCoreOption } from "echarts/core";
 import { legendOf } from "./labels";
 import type { Item, Legend } from "./labels";
 import { axis, basis, colorOf, logHeights, marked, NAME_UNDER, numberOf, scaleOf, ticksAlong, tooltip, tooltipOf, usualOf } from "./picture";
-import type { Look, Palette } from "./picture";
+import type { Api, Look, Palette, Place } from "./picture";
 import type { ShownLine, ShownSeries, Tone } from "./shown";
 import { brokenInto, fontOf, LINE, SIZE, textOf, widthOf } from "./text";
 import { firstFitting, linearTicks } from "./ticks";
@@ -115,15 +115,6 @@ function extraKeys(lines: ShownLine[], { palette }: Look): Item[] {
     ? [{ name: WORDS.usual, icon: USUAL, itemStyle: { color: palette.ink } }]
     : [];
   return [...keys.filter(([tone]) => isShown(tone)).map(([, key]) => key), ...usual];
-}
-
-/** Arguments of a custom shape in ECharts. */
-interface Place {
-  dataIndex: number;
-  coordSys: { x: number; y: number; width: number; height: number };
-}
-interface Api {
-  coord: (at: [number, number]) => [number, number];
 }
 
 /** The axis along the bars. */

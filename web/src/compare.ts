@@ -3,6 +3,7 @@
  * The only number calculated here is the ratio of two speeds.
  */
 
+import { procedureOf } from "./declared";
 import type { Document, Labeled, Row } from "./Document";
 import { cellOf, columnsOf, headingOf, isNumber, MISSING, tableOf, titleOf } from "./Table";
 import type { Cell, Column, Heading, Table } from "./Table";
@@ -15,24 +16,23 @@ export interface Group {
   comparison: Document | null;
 }
 
-/** What stands for a procedure in a document that compares others. */
-const COMPARISON = "compare";
-
 /** The documents by procedure, in order of first appearance, with the document that compares them if they are there. */
 export function groupsOf(documents: Labeled[]): Group[] {
   const groups: Group[] = [];
-  const comparisons = documents.filter(({ document }) => document.procedure === COMPARISON);
-  for (const labeled of documents.filter((one) => !comparisons.includes(one))) {
+  const comparesRuns = ({ document }: Labeled) => procedureOf(document).compares !== undefined;
+  const comparisons = documents.filter(comparesRuns);
+  for (const labeled of documents.filter((one) => !comparesRuns(one))) {
     const { procedure } = labeled.document;
     const known = groups.find((group) => group.procedure === procedure);
     if (known) known.members.push(labeled);
     else {
-      const of = comparisons.find(({ document }) => document.plan.options["procedure"] === procedure);
+      const of = comparisons.find(({ document }) => document.plan.options[procedureOf(document).compares ?? ""] === procedure);
       groups.push({ procedure, members: [labeled], comparison: of?.document ?? null });
     }
   }
   const alone = comparisons.filter(({ document }) => groups.every(({ comparison }) => comparison !== document));
-  return alone.length === 0 ? groups : [...groups, { procedure: COMPARISON, members: alone, comparison: null }];
+  const [first] = alone;
+  return first ? [...groups, { procedure: first.document.procedure, members: alone, comparison: null }] : groups;
 }
 
 /** All tables, in the order of the documents: joined if the rows of the members correspond, otherwise separate. */
@@ -130,16 +130,11 @@ const QUOTIENT_MAX = 20;
 export function quotientOf(label: string, place: number, first: string): string {
   const named = `${label} ÷ ${first}`;
   if (named.length <= QUOTIENT_MAX) return named;
-  const ending =
-    new Map([
-      ["two", "nd"],
-      ["few", "rd"],
-      ["one", "st"],
-    ]).get(ORDINALS.select(place)) ?? "th";
-  return `${place}${ending} ÷ 1st`;
+  return `${place}${ENDINGS[ORDINALS.select(place)] ?? "th"} ÷ 1st`;
 }
 
 const ORDINALS = new Intl.PluralRules("en", { type: "ordinal" });
+const ENDINGS: Record<string, string> = { one: "st", two: "nd", few: "rd" };
 
 function ratio({ key }: Column, first: Row | undefined, other: Row | undefined): Cell {
   const [below, above] = [first?.[key], other?.[key]];

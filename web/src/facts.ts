@@ -1,6 +1,6 @@
 /** Target, plan and program of a run: names and values. */
 
-import type { Accounting, Calibration, Document, Identity, Labeled, Plan, Value } from "./Document";
+import type { Calibration, Document, Identity, Labeled, Plan, Value } from "./Document";
 import { spell } from "./units";
 import { ABOUT, blocksWords, FACTS, KINDS, overheadWords, runWords, WORDS } from "./wording";
 
@@ -84,43 +84,40 @@ export function methodFacts(document: Document): Fact[] {
   ];
 }
 
-function accounting({ accounting: counters }: Identity): Fact[] {
-  if (!counters) return [];
-  const host = { name: FACTS.host, value: spell(counters.host_bytes_written, "bytes") };
-  // Only flash has blocks to erase.
-  if (!counters.wear) {
-    return [host, { name: FACTS.medium, value: spell(counters.flash_bytes_programmed, "bytes") }];
-  }
-  return [
-    host,
-    { name: FACTS.flash, value: spell(counters.flash_bytes_programmed, "bytes") },
-    { name: FACTS.amplification, value: spell(counters.write_amplification, "1") },
-    { name: FACTS.erases, value: spell(counters.erases, "") },
-    { name: FACTS.free, value: spell(counters.free_blocks, "") },
-    ...wear(counters),
-  ];
+/** Numbers with their names and units. */
+function numbers(...rows: [string, number, string][]): Fact[] {
+  return rows.map(([name, value, unit]) => ({ name, value: spell(value, unit) }));
 }
 
-function wear({ wear: erases }: Accounting): Fact[] {
-  if (!erases) return [];
-  const [least, mean, most] = [erases.erases_min, erases.erases_mean, erases.erases_max];
+function accounting({ accounting: counters }: Identity): Fact[] {
+  if (!counters) return [];
+  const { host_bytes_written: host, flash_bytes_programmed: programmed, write_amplification, erases, free_blocks, wear } = counters;
+  // Only flash has blocks to erase.
+  if (!wear) return numbers([FACTS.host, host, "bytes"], [FACTS.medium, programmed, "bytes"]);
+  const lifetime = [wear.erases_min, wear.erases_mean, wear.erases_max].map((count) => spell(count, ""));
   return [
-    {
-      name: FACTS.wear,
-      value: [least, mean, most].map((n) => spell(n, "")).join(", "),
-    },
-    { name: FACTS.bad, value: spell(erases.bad_blocks, "") },
+    ...numbers(
+      [FACTS.host, host, "bytes"],
+      [FACTS.flash, programmed, "bytes"],
+      [FACTS.amplification, write_amplification, "1"],
+      [FACTS.erases, erases, ""],
+      [FACTS.free, free_blocks, ""],
+    ),
+    { name: FACTS.wear, value: lifetime.join(", ") },
+    ...numbers([FACTS.bad, wear.bad_blocks, ""]),
   ];
 }
 
 function calibration({ instrument: { calibration: limits } }: Document): Fact[] {
   if (!limits) return [];
   return [
-    { name: FACTS.timer, value: spell(limits.timer_step_ns, "ns") },
-    { name: FACTS.limit, value: spell(limits.nop_iops, "1/s") },
-    { name: FACTS.cpu, value: spell(limits.overhead_ns_per_io, "ns") },
-    { name: FACTS.random, value: spell(limits.random_data_bytes_per_s, "bytes/s") },
-    { name: FACTS.half, value: spell(limits.ratio_data_bytes_per_s, "bytes/s") },
+    ...numbers(
+      [FACTS.timer, limits.timer_step_ns, "ns"],
+      [FACTS.limit, limits.nop_iops, "1/s"],
+      [FACTS.cpu, limits.overhead_ns_per_io, "ns"],
+      [FACTS.random, limits.random_data_bytes_per_s, "bytes/s"],
+      [FACTS.half, limits.ratio_data_bytes_per_s, "bytes/s"],
+    ),
     ...addedLatency(limits),
   ];
 }

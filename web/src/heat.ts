@@ -5,6 +5,7 @@ import type { EChartsCoreOption } from "echarts/core";
 import type { Series } from "./Document";
 import { basis, escaped, tooltip } from "./picture";
 import type { Look, Palette } from "./picture";
+import { endsOf } from "./reduce";
 import { fitted, fontOf, SIZE, textOf, widthOf } from "./text";
 import { spell, spellBelowHeading } from "./units";
 
@@ -43,7 +44,7 @@ export function heightOf({ lines }: Series): number {
 export function heatOf(series: Series, look: HeatLook): EChartsCoreOption {
   const { palette, width } = look;
   const columns = columnsOf(series);
-  const [low, high] = endsOf(series, look);
+  const [low, high] = shadeEnds(series, look);
   const shadeOf = look.logarithmic && low > 0 ? Math.log10 : (value: number) => value;
   const colors = series.y.unit === "×" ? palette.ratios : palette.amounts;
   const cells = series.lines.flatMap(({ points }, row) =>
@@ -120,49 +121,32 @@ export function heatOf(series: Series, look: HeatLook): EChartsCoreOption {
 }
 
 /** The range of the shades: a map of ratios has 1 in the middle, any other starts at 0 if it can. */
-function endsOf({ lines, y }: Series, { range, logarithmic }: HeatLook): [number, number] {
-  const values = lines.flatMap(({ points }) => points.map(([, value]) => value));
-  if (y.unit === "×") {
-    const most = values.reduce((most, value) => Math.max(most, value, 1 / value), RATIO_LEAST);
+function shadeEnds(series: Series, { range, logarithmic }: HeatLook): [number, number] {
+  const [low, high] = range ?? endsOf(series, "y") ?? [0, 0];
+  if (series.y.unit === "×") {
+    const most = Math.max(high, low > 0 ? 1 / low : 0, RATIO_LEAST);
     return logarithmic ? [1 / most, most] : [0, 2];
   }
-  const [first = 0] = values;
-  const [low, high] = range ?? [
-    values.reduce((low, value) => Math.min(low, value), first),
-    values.reduce((high, value) => Math.max(high, value), first),
-  ];
   return logarithmic && low > 0 ? [low, high] : [Math.min(low, 0), high];
 }
 
-/** One cell in words: `queue depth 32, block size 4 KiB: 148 MB/s`. */
-export function wordsOf(series: Series, index: number): string {
+/** The row and column of a cell, and its words: `queue depth 32, block size 4 KiB: 148 MB/s`. */
+export function cellAt(series: Series, index: number): { column: string; row: string; words: string } | null {
   let before = 0;
-  for (const { name, points } of series.lines) {
+  for (const { name: row, points } of series.lines) {
     const point = points[index - before];
     if (point) {
       const column = series.categories?.[point[0]] ?? spell(point[0], series.x.unit);
-      const places = [`${series.rows ?? ""} ${name}`.trim(), `${series.x.label} ${column}`.trim()];
-      return `${places.join(", ")}: ${spell(point[1], series.y.unit)}`;
+      const places = [`${series.rows ?? ""} ${row}`.trim(), `${series.x.label} ${column}`.trim()];
+      return { column, row, words: `${places.join(", ")}: ${spell(point[1], series.y.unit)}` };
     }
     before += points.length;
   }
-  return "";
+  return null;
 }
 
-/** The row and column of a cell, and its words. */
-export function cellAt(series: Series, index: number): { column: string; row: string; words: string } | null {
-  let before = 0;
-  for (const { name, points } of series.lines) {
-    const point = points[index - before];
-    if (point)
-      return {
-        column: series.categories?.[point[0]] ?? spell(point[0], series.x.unit),
-        row: name,
-        words: wordsOf(series, index),
-      };
-    before += points.length;
-  }
-  return null;
+export function wordsOf(series: Series, index: number): string {
+  return cellAt(series, index)?.words ?? "";
 }
 
 /** Light or dark, whichever is easier to read on a color at this position. */

@@ -186,16 +186,24 @@ function namesOf({ categories = [] }: ShownSeries, width: number): Names {
   return { lines, size, below: (Math.max(1, ...lines.map(({ length }) => length)) - 1) * LINE };
 }
 
+/** The ends of all intervals. */
+function intervalEnds({ lines }: ShownSeries): number[] {
+  return lines.flatMap(({ band = [] }) => band.flatMap(([, low, high]) => [low, high]));
+}
+
+/** A range with these values in it, of which there may be too many for arguments. */
+function widened([low, high]: [number, number], values: number[]): [number, number] {
+  return [values.reduce((low, value) => Math.min(low, value), low), values.reduce((high, value) => Math.max(high, value), high)];
+}
+
 /** The numbers that ECharts writes beside the y axis. */
 function heightLabels(series: ShownSeries, scale: Scaled): string[] {
   const { base, size, name } = scale;
   const [least, most] = series.heights ?? endsOf(series, "y") ?? [0, 0];
   if (base !== null) return ticksUpwards(logHeights(series, base), base).map((tick) => spellRound(tick, series.y.unit));
-  const bands = series.lines.flatMap(({ band = [] }) => band);
-  const high = bands.reduce((high, [, , end]) => Math.max(high, end), Math.max(most, 0)) / size;
-  const low = bands.reduce((low, [, start]) => Math.min(low, start), Math.min(least, 0)) / size;
-  const step = numbers.nice((high - low) / 5, true) || 1;
-  return wholesBetween(low / step, high / step).map((times) => number(times * step) + name);
+  const [low, high] = widened([Math.min(least, 0), Math.max(most, 0)], intervalEnds(series));
+  const step = numbers.nice((high - low) / size / 5, true) || 1;
+  return wholesBetween(low / size / step, high / size / step).map((times) => number(times * step) + name);
 }
 
 /** The ticks of a logarithmic axis from the bottom to the top, and from left to right. */
@@ -205,10 +213,8 @@ export const ticksAlong = (ends: [number, number], base: 2 | 10, length: number,
 
 /** The powers around the values of a window, or around all of them and their intervals. */
 export function logHeights(series: ShownSeries, base: 2 | 10, window: [number, number] | null = null): [number, number] {
-  const bands = window ? [] : series.lines.flatMap(({ band = [] }) => band);
-  const [least, most] = series.heights ?? (window && heightsIn(series, window)) ?? endsOf(series, "y") ?? [1, base];
-  const low = bands.reduce((low, [, start]) => Math.min(low, start), least);
-  return powersAround(low, bands.reduce((high, [, , end]) => Math.max(high, end), most), base);
+  const ends = series.heights ?? (window && heightsIn(series, window)) ?? endsOf(series, "y") ?? [1, base];
+  return powersAround(...widened(ends, window ? [] : intervalEnds(series)), base);
 }
 
 /** The whole numbers from at most `low` to at least `high`. */
@@ -593,13 +599,13 @@ function spansOf({ spans = [] }: ShownSeries, width: number, palette: Palette): 
 }
 
 /** Arguments of a custom shape in ECharts. */
-interface Api {
+export interface Api {
   coord: (at: [number, number]) => [number, number];
 }
-interface Place {
+export interface Place {
   dataIndex: number;
   dataIndexInside: number;
-  coordSys: { y: number; height: number };
+  coordSys: { x: number; y: number; width: number; height: number };
 }
 
 /** The interval around a line as one area, with the line's name, so that the legend hides both. */

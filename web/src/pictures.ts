@@ -4,8 +4,10 @@
  */
 
 import { quotientOf } from "./compare";
-import type { Labeled, Series } from "./Document";
-import { seriesOf } from "./proof";
+import { procedureOf } from "./declared";
+import type { Document, Labeled, Series } from "./Document";
+import { isUnclear, seriesOf } from "./proof";
+import { endsOf } from "./reduce";
 import { canBeDashed } from "./shown";
 import type { Picture, ShownLine, ShownSeries } from "./shown";
 
@@ -75,42 +77,27 @@ function gathered(members: Labeled[]): Picture[] {
 
 /** The pictures that prove the answer, then all others. */
 export function split(members: Labeled[], pictures: Picture[]): { lead: Picture[]; more: Picture[] } {
-  const chosen = leadOf(members);
-  // A check without references has a table of its metrics, which no other chart replaces.
-  const isCheck = members[0]?.document.procedure === "check";
-  const isThere = isCheck || chosen?.length === 0 || pictures.some(({ key }) => chosen?.includes(key));
-  const keys = (isThere && chosen) || pictures.slice(0, 1).map(({ key }) => key);
-  return {
-    lead: pictures.filter(({ key }) => keys.includes(key)),
-    more: pictures.filter(({ key }) => !keys.includes(key)),
-  };
+  const { keys, isFinal } = members[0] ? leadOf(members[0].document) : { keys: [], isFinal: false };
+  const isThere = isFinal || pictures.some(({ key }) => keys.includes(key));
+  const lead = isThere ? pictures.filter(({ key }) => keys.includes(key)) : pictures.filter(({ key }) => key === pictures[0]?.key);
+  return { lead, more: pictures.filter((picture) => !lead.includes(picture)) };
 }
 
-/** The series of a procedure that answer its question, where the document does not name one. */
-const LEADS: Record<string, string[]> = {
-  recondition: ["before_and_after", "metric_bars"],
-  surface: ["curve", "access_by_offset"],
-  age: ["used_vs_new"],
-  model: ["read_by_length", "read_residuals", "write_by_length", "write_residuals"],
-  trim: ["worth"],
-};
-
-function leadOf([first]: Labeled[]): string[] | null {
-  if (!first) return null;
-  const { procedure, overview, series, summary, tables } = first.document;
-  // Speeds that TRIM does not change prove less than the steps.
-  if (procedure === "trim" && tables["worth"]?.some(({ ratio_low: low, ratio_high: high }) => !(Number(low) > 1 || Number(high) < 1)))
-    return [];
-  // A check names the drop on which its cause rests.
-  if (procedure === "check") return ["metric_bars", ...(overview.series === undefined ? [] : [overview.series])];
-  if (LEADS[procedure]) return LEADS[procedure];
-  if (overview.series !== undefined) {
-    // A sweep has a map for each kind of I/O, and they belong together.
-    const maps = Object.keys(series).filter((key) => series[key]?.shape === "heat");
-    return maps.includes(overview.series) ? maps : [overview.series];
+/** The series that answer the question of a document; the first one takes their place if none of them is there, unless they are final. */
+function leadOf(document: Document): { keys: string[]; isFinal: boolean } {
+  const { overview, series, summary, tables } = document;
+  const { lead } = procedureOf(document);
+  const shown = overview.series === undefined ? [] : [overview.series];
+  if (lead) {
+    const { charts, unless_unclear: open, with_overview: withOverview = false, or_none: isFinal = false } = lead;
+    if (open && tables[open.table]?.some((row) => isUnclear(row, open.value))) return { keys: [], isFinal: true };
+    return { keys: [...charts, ...(withOverview ? shown : [])], isFinal };
   }
-  const named = Object.keys(series).filter((key) => summary.includes(key));
-  return named.length > 0 ? named.slice(0, 1) : null;
+  // Several maps belong together, such as one for each kind of I/O.
+  const maps = Object.keys(series).filter((key) => series[key]?.shape === "heat");
+  const named = Object.keys(series).filter((key) => summary.includes(key)).slice(0, 1);
+  const keys = shown.length === 0 ? named : shown.some((key) => maps.includes(key)) ? maps : shown;
+  return { keys, isFinal: false };
 }
 
 function together(key: string, all: Named[]): Picture[] {
@@ -163,19 +150,13 @@ export function overlay(all: Named[], first: Named): ShownSeries {
 
 /** Each heat map under its name, all with the same shades, then the ratio of each later one to the first. */
 function heatMaps(key: string, all: Named[], first: Named): Picture[] {
-  const range = all
-    .flatMap(({ series }) => series.lines)
-    .reduce<[number, number] | null>((range, { points }) => points.reduce(widened, range), null);
+  const range = endsOf({ ...first.series, lines: all.flatMap(({ series }) => series.lines) }, "y");
   const maps = all.map((one) => ({ key, series: titled(one, one.label), range }));
   const ratios = all.slice(1).flatMap((other, index) => {
     const series = ratio(first, other, quotientOf(other.label, index + 2, first.label));
     return series ? [{ key, series, range: null }] : [];
   });
   return [...maps, ...ratios];
-}
-
-function widened(range: [number, number] | null, [, value]: [number, number]): [number, number] {
-  return range ? [Math.min(range[0], value), Math.max(range[1], value)] : [value, value];
 }
 
 /** The second map over the first, cell by cell; undefined if they have no cell in common. */

@@ -3,57 +3,47 @@
  * point beside it. Nothing is calculated but shares of what stands in the document.
  */
 
+import { MADE, procedureOf, REFERENCES } from "./declared";
+import type { Additions, Changes, Details, Differences, Interval, Levels, Reference, Rows, ShareLine, Shares, Values } from "./declared";
 import type { Document, Row, Value } from "./Document";
 import type { ShownLine, ShownSeries, Tone } from "./shown";
 import { isNumber } from "./Table";
-import { spell, wordsOf } from "./units";
-import {
-  barWords,
-  beforeAndAfterTitle,
-  differenceWords,
-  gainWords,
-  LATENCY_NAMES,
-  metricBarsTitle,
-  OWN_REFERENCE,
-  REFERENCES,
-  shareWords,
-  UNCLEAR,
-  WORDS,
-} from "./wording";
+import { heading, spell, wordsOf } from "./units";
+import { besideWords, shareWords, UNCLEAR, WORDS } from "./wording";
 
-/** All series by their keys; those from tables come first. */
+/** All series by their keys, with those that are made of tables. */
 export function seriesOf(document: Document): Record<string, ShownSeries> {
-  const all: Record<string, ShownSeries> = { ...document.series };
-  const { procedure } = document;
-  if (procedure === "age" && all["used_vs_new"]) all["used_vs_new"] = withChanges(all["used_vs_new"], document);
-  if (procedure === "endure")
-    for (const [test, series] of Object.entries(all)) all[test] = withLevels(test, series, document);
-  if (procedure === "apps" && all["scores"]) {
-    const rowOf = (category: string) =>
-      (document.tables["applications"] ?? []).find((row) => row["application"] === category);
-    all["scores"] = withIntervals(all["scores"], "score", rowOf);
-  }
-  if (procedure === "bench" && all["bandwidth"]) {
-    const rowOf = (category: string, op: string) =>
-      (document.tables["results"] ?? []).find((row) => row["test"] === category && row["op"] === op);
-    all["bandwidth"] = withUsual(withIntervals(all["bandwidth"], "bytes_per_s", rowOf), document);
-  }
-  if (procedure === "model") for (const [key, series] of Object.entries(all)) all[key] = withPairs(series);
-  if (procedure === "surface") {
-    for (const key of ["curve", "access_by_offset"]) if (all[key]) all[key] = { ...all[key], link: "address" };
-  }
-  if (procedure === "sweep")
-    for (const [key, series] of Object.entries(all))
-      if (series.shape === "heat") all[key] = withLatencies(key, series, document);
-  if (procedure === "compare" && all["speeds"]) all["speeds"] = withDifferences(all["speeds"], document);
-  const made =
-    procedure === "check"
-      ? metricBars(document)
-      : procedure === "recondition"
-        ? (beforeAndAfter(document) ?? metricBars(document))
-        : null;
-  const latencies = procedure === "bench" ? latenciesOf(document) : null;
-  return { ...made, ...all, ...latencies };
+  const { first = [], last, charts = {} } = procedureOf(document);
+  const made = (key: string): [string, ShownSeries][] => {
+    const { shares, values } = MADE[key] ?? {};
+    const series = (shares && sharesOf(document, shares)) ?? (values && valuesOf(document, values));
+    return series ? [[key, series]] : [];
+  };
+  const own = Object.entries(document.series).map(([key, series]): [string, ShownSeries] => {
+    const additions = { ...charts["*"], ...charts[key] };
+    return [key, { ...withAdditions(key, series, additions, document), ...(series.x.ends ? { link: series.x.label } : {}) }];
+  });
+  return Object.fromEntries([...first.flatMap(made).slice(0, 1), ...own, ...(last === undefined ? [] : made(last))]);
+}
+
+function withAdditions(key: string, series: ShownSeries, additions: Additions, document: Document): ShownSeries {
+  const { intervals, usual, changes, differences, levels, details, pairs } = additions;
+  if (intervals) return withIntervals(usual ? withUsual(series, usual, document) : series, intervals, document);
+  if (changes) return withChanges(series, changes, document);
+  if (differences) return withDifferences(series, differences, document);
+  if (levels) return withLevels(key, series, levels, document);
+  if (details && series.shape === "heat") return { ...series, details: detailsOf(key, details, document) };
+  return pairs ? withPairs(series, pairs) : series;
+}
+
+/** The rows that are of a chart, a line and a category, as far as those are given. */
+function rowsOf({ tables }: Document, rows: Rows, of: { chart?: string; line?: string; category?: string }): Row[] {
+  const isOf = (row: Row) =>
+    (["chart", "line", "category"] as const).every((place) => {
+      const column = rows[place];
+      return column === undefined || of[place] === undefined || row[column] === of[place];
+    });
+  return (tables[rows.table] ?? []).filter(isOf);
 }
 
 function numberOf(row: Row | undefined, key: string): number | null {
@@ -66,299 +56,257 @@ function textOf(row: Row | undefined, key: string): string {
   return typeof value === "string" ? value : "";
 }
 
+/** A number in the unit of its row. */
+function spelled(row: Row | undefined, key: string): string {
+  return spell(numberOf(row, key) ?? 0, textOf(row, "unit"));
+}
+
+const intervalOf = (row: Row | undefined, key: string) =>
+  [key, `${key}_low`, `${key}_high`].map((column) => numberOf(row, column)) as [number | null, number | null, number | null];
+
+/** Whether the interval of a ratio is on one side of 1. */
+function isClear(row: Row | undefined, key: string): boolean {
+  const [, low, high] = intervalOf(row, key);
+  return (low ?? 1) > 1 || (high ?? 1) < 1;
+}
+
+/** Whether it is known, and not clear. */
+export function isUnclear(row: Row, key: string): boolean {
+  const [, low, high] = intervalOf(row, key);
+  return low !== null && high !== null && !isClear(row, key);
+}
+
 /** A change is clear where its interval is on one side of none. */
 function toneOf(low: number, high: number): Tone {
   if (high < 1) return "fall";
   return low > 1 || high - low < 0.2 ? "plain" : "unclear";
 }
 
-const SHARE = { label: "share of new", unit: "share" };
-
-/** What all of some rows were compared with, if that is one and the same kind of thing. */
-function referenceOf(rows: Row[]): { heading: string; of: string } {
-  const kinds = new Set(rows.map((row) => textOf(row, "reference")));
-  return (kinds.size === 1 ? REFERENCES[[...kinds][0] ?? ""] : undefined) ?? OWN_REFERENCE;
+/** What a row is compared with, by its name or in words. */
+function referenceOf(words: string): Reference {
+  return REFERENCES[words] ?? { heading: words, of: words };
 }
 
-/** References that many drives, or all, fall short of. */
-const LIMITS = ["class", "link"];
+interface Bar {
+  name: string;
+  row: Row | undefined;
+  /** Its value, as the overview says it. */
+  words?: string | undefined;
+}
 
-/**
- * Each metric of the overview: as a share of its reference, with its interval and the rated speed where that is known, and
- * without a bar where there is no reference.
- */
-function metricBars({ tables, overview }: Document): Record<string, ShownSeries> | null {
-  const shown = (overview.table?.rows ?? []).map(({ cells: [name = "", value = ""] }) => {
-    const row = (tables["metrics"] ?? []).find((row) => nameOf(textOf(row, "metric")) === name);
-    const reference = numberOf(row, "measured_per_s") === null ? 0 : (numberOf(row, "reference_per_s") ?? 0);
-    return { name, value, row: row ?? {}, reference };
+/** The bars of a table: one for each row of the overview, or for each of its own. */
+function barsOf({ tables, overview }: Document, { table, name, part_of: part = "", is_overview: isOverview }: Shares): Bar[] {
+  const rows = tables[table] ?? [];
+  if (isOverview)
+    return (overview.table?.rows ?? []).map(({ cells: [known = "", words] }) => {
+      return { name: known, row: rows.find((row) => wordsOf(textOf(row, name), name) === known), words };
+    });
+  const hasParts = new Set(rows.map((row) => row[part])).size > 1;
+  return rows.map((row) => ({ name: `${hasParts ? `${textOf(row, part)}: ` : ""}${textOf(row, name)}`, row }));
+}
+
+/** A bar with what it is a share of; without that there is no length to draw. */
+interface Share extends Bar {
+  whole: number | null;
+  reference: Reference;
+}
+
+/** Each bar as a share of its reference, with its interval and its mark. */
+function sharesOf(document: Document, declared: Shares): ShownSeries | null {
+  const { title, name, reference, reference_words: words, marks, several } = declared;
+  const lines = Object.entries(declared.lines);
+  const isWhole = (row: Row | undefined) =>
+    (numberOf(row, reference) ?? 0) > 0 && lines.every(([, { value }]) => numberOf(row, value) !== null);
+  const bars = barsOf(document, declared).map((bar): Share => {
+    const whole = isWhole(bar.row) ? numberOf(bar.row, reference) : null;
+    return { ...bar, whole, reference: referenceOf(textOf(bar.row, words)) };
   });
-  const compared = shown.filter(({ reference }) => reference > 0).map(({ row }) => row);
-  if (compared.length === 0) return null;
-  const now: Required<Pick<ShownLine, "points" | "band" | "labels" | "tones">> = {
-    points: [],
-    band: [],
-    labels: [],
-    tones: [],
-  };
-  const rated: [number, number][] = [];
-  const all = referenceOf(compared);
-  shown.forEach(({ value: words, row, reference }, at) => {
-    if (reference <= 0) {
-      now.points.push([at, 0]);
-      now.labels.push(words);
-      now.tones.push("absent");
-      return;
-    }
-    const shareOf = (key: string) => (numberOf(row, key) ?? numberOf(row, "measured_per_s") ?? 0) / reference;
-    const [value, low, high] = [shareOf("measured_per_s"), shareOf("low_per_s"), shareOf("high_per_s")];
-    const unit = textOf(row, "unit");
-    const own = all === OWN_REFERENCE ? REFERENCES[textOf(row, "reference")]?.heading : undefined;
-    now.points.push([at, value]);
-    now.band.push([at, low, high]);
-    now.tones.push(LIMITS.includes(textOf(row, "reference")) ? "plain" : toneOf(low, high));
-    now.labels.push(barWords(spell(value * reference, unit), spell(value, "share"), spell(reference, unit), own));
-    const promised = numberOf(
-      (tables["shares"] ?? []).find(({ metric }) => metric === row["metric"]),
-      "advertised_per_s",
-    );
-    if (promised !== null) rated.push([at, promised / reference]);
+  const compared = bars.filter(({ whole }) => whole !== null);
+  const [first] = compared;
+  if (!first) return null;
+  const isSeveral = compared.some((bar) => bar.reference.of !== first.reference.of);
+  const all = isSeveral ? several : first.reference;
+  const marked = bars.flatMap(({ row, whole }, at): [number, number][] => {
+    const mark = (document.tables[marks?.table ?? ""] ?? []).find((mark) => mark[name] === row?.[name]);
+    const value = numberOf(mark, marks?.value ?? "");
+    return value === null || whole === null ? [] : [[at, value / whole]];
   });
-  const lines: ShownLine[] = [{ name: WORDS.now, ...now }];
-  if (rated.length > 0) lines.push({ name: WORDS.rated, points: rated, isMark: true });
+  const drawn = lines.map(([name, line]) => shareLine(name, line, bars, isSeveral));
   return {
-    metric_bars: {
-      title: metricBarsTitle(all.of),
-      shape: "bars",
-      x: { label: "metric", unit: "" },
-      y: { label: `share of ${all.of}`, unit: "share" },
-      categories: shown.map(({ name }) => name),
-      lines,
-      whole: { value: 1, label: all.heading },
-      ...(compared.length < shown.length ? { remark: WORDS.noReference } : {}),
-    },
+    title: title.replace("{of}", all.of),
+    shape: "bars",
+    x: { label: name, unit: "" },
+    y: { label: `share of ${all.of}`, unit: "share" },
+    categories: bars.map(({ name }) => name),
+    lines: marks && marked.length > 0 ? [...drawn, { name: marks.name, points: marked, isMark: true }] : drawn,
+    whole: { value: 1, label: all.heading },
+    ...(compared.length < bars.length ? { remark: WORDS.noReference } : {}),
   };
 }
 
-/** Each ratio with its difference in words and the speed, in the color of its run. */
-function withDifferences(series: ShownSeries, { tables }: Document): ShownSeries {
-  const rows = tables["speeds"] ?? [];
+function shareLine(name: string, line: ShareLine, bars: Share[], isSeveral: boolean): ShownLine {
+  const { value, interval = [], gain = "", share_of: ofNumber, is_reference: isReference } = line;
+  const [low = value, high = value] = interval;
+  const shareOf = ({ row, whole }: Share, key: string) =>
+    whole === null ? 0 : (numberOf(row, key) ?? numberOf(row, value) ?? 0) / whole;
+  const toneAt = (bar: Share): Tone => {
+    if (bar.whole === null) return "absent";
+    if (isReference) return "reference";
+    return line.interval && !bar.reference.is_limit ? toneOf(shareOf(bar, low), shareOf(bar, high)) : "plain";
+  };
+  const shareAt = (bar: Share): string => {
+    if (bar.whole === null || isReference) return "";
+    const share = spell(shareOf(bar, value), "share");
+    const { heading } = bar.reference;
+    if (ofNumber === undefined) return isSeveral ? shareWords(share, heading) : "";
+    return shareWords(share, spelled(bar.row, ofNumber), isSeveral ? heading : undefined);
+  };
+  const labelAt = (bar: Share): string => {
+    const { row, whole, words } = bar;
+    const gained = isClear(row, gain) ? spell(numberOf(row, gain) ?? 1, "×") : "";
+    return besideWords((whole === null ? words : undefined) ?? spelled(row, value), gained, shareAt(bar));
+  };
+  const bandAt = (bar: Share, at: number): [number, number, number][] =>
+    bar.whole === null ? [] : [[at, shareOf(bar, low), shareOf(bar, high)]];
+  return {
+    name,
+    points: bars.map((bar, at) => [at, shareOf(bar, value)]),
+    ...(line.interval ? { band: bars.flatMap(bandAt) } : {}),
+    labels: bars.map(labelAt),
+    tones: bars.map(toneAt),
+  };
+}
+
+/** The rows of a table as bars, without those that have no number. */
+function valuesOf({ tables }: Document, { title, table, names, x, y, lines }: Values): ShownSeries | null {
+  const columns = Object.entries(lines);
+  const rows = (tables[table] ?? []).filter((row) => columns.some(([, key]) => (numberOf(row, key) ?? 0) > 0));
+  const drawn = columns.map(([name, key]): ShownLine => {
+    const valueAt = (row: Row, at: number): [number, number][] => {
+      const value = numberOf(row, key);
+      return value === null ? [] : [[at, value]];
+    };
+    return { name, points: rows.flatMap(valueAt) };
+  });
+  if (rows.length === 0) return null;
+  return {
+    title,
+    shape: "bars",
+    x: { label: x, unit: "" },
+    y,
+    categories: rows.map((row) => names.map((name) => textOf(row, name)).filter(Boolean).join(" ")),
+    lines: drawn.filter(({ points }) => points.length > 0),
+  };
+}
+
+/** Each ratio with its difference in words and the value, in the color of its run. */
+function withDifferences(series: ShownSeries, declared: Differences, document: Document): ShownSeries {
+  const { first, value, difference, words } = declared;
   const lines = series.lines.map((line, index): ShownLine => {
-    const of = rows.filter((row) => row["other"] === line.name);
-    const rowOf = (at: number) => of.find((row) => row["speed"] === series.categories?.[at]);
-    const speedOf = (row: Row | undefined) => spell(numberOf(row, "other_per_s") ?? 0, textOf(row, "unit"));
+    const rows = line.points.map(([at]) => rowsOf(document, declared, { line: line.name, category: series.categories?.[at] ?? "" })[0]);
     return {
       ...line,
       // The first run is the one that they are compared with.
       member: index + 1,
-      tones: line.points.map(([at]) => (textOf(rowOf(at), "difference") === "unclear" ? "unclear" : "plain")),
-      labels: line.points.map(([at]) => differenceWords(textOf(rowOf(at), "in_words"), speedOf(rowOf(at)))),
+      tones: rows.map((row) => (textOf(row, difference) === "unclear" ? "unclear" : "plain")),
+      labels: rows.map((row) => besideWords(textOf(row, words), spelled(row, value))),
     };
   });
-  return { ...series, lines, whole: { value: 1, label: textOf(rows[0], "first") } };
+  return { ...series, lines, whole: { value: 1, label: textOf(document.tables[declared.table]?.[0], first) } };
 }
 
-/** The name of a metric. */
-export function nameOf(identifier: string): string {
-  return wordsOf(identifier, "metric");
-}
-
-/** Each metric before and after each step as a share of its reference, with the gain beside it. */
-function beforeAndAfter({ tables }: Document): Record<string, ShownSeries> | null {
-  const rows = tables["before_and_after"] ?? [];
-  const isCompared = (row: Row) => numberOf(row, "after_of_reference_percent") !== null;
-  const words = new Set(rows.filter(isCompared).map((row) => textOf(row, "share_of")));
-  if (words.size === 0) return null;
-  const [of] = words.size === 1 ? [...words] : [OWN_REFERENCE.of];
-  const severalSteps = new Set(rows.map(({ step }) => step)).size > 1;
-  const lineOf = (name: string, when: "before" | "after"): ShownLine => ({
-    name,
-    points: rows.map((row, at) => [at, (numberOf(row, `${when}_of_reference_percent`) ?? 0) / 100]),
-    labels: rows.map((row) => {
-      const value = spell(numberOf(row, `${when}_per_s`) ?? 0, textOf(row, "unit"));
-      if (when === "before") return value;
-      const share = (numberOf(row, "after_of_reference_percent") ?? 0) / 100;
-      const isOwn = words.size > 1 && isCompared(row);
-      return gainOf(value, row) + (isOwn ? ` · ${shareWords(spell(share, "share"), textOf(row, "share_of"))}` : "");
-    }),
-    tones: rows.map((row) => (!isCompared(row) ? "absent" : when === "before" ? "reference" : "plain")),
-  });
-  return {
-    before_and_after: {
-      title: beforeAndAfterTitle(of ?? ""),
-      shape: "bars",
-      x: { label: "metric", unit: "" },
-      y: { label: `share of ${of}`, unit: "share" },
-      categories: rows.map((row) =>
-        severalSteps ? `${textOf(row, "step")}: ${textOf(row, "metric")}` : textOf(row, "metric"),
-      ),
-      lines: [lineOf(WORDS.before, "before"), lineOf(WORDS.after, "after")],
-      whole: { value: 1, label: of ?? "" },
-      ...(rows.every(isCompared) ? {} : { remark: WORDS.noReference }),
-    },
-  };
-}
-
-/** The gain of a step, if its interval is on one side of none. */
-function gainOf(value: string, row: Row): string {
-  const [ratio, low, high] = ["ratio", "ratio_low", "ratio_high"].map((key) => numberOf(row, key) ?? 1) as [
-    number,
-    number,
-    number,
-  ];
-  return low > 1 || high < 1 ? gainWords(value, spell(ratio, "×")) : value;
-}
-
-/** The change at each bar of a used drive, in the words of the overview. */
-function withChanges(series: ShownSeries, { tables, overview }: Document): ShownSeries {
-  const rows = tables["new_vs_used"] ?? [];
-  const rowOf = (at: number) => rows.find(({ test }) => test === series.categories?.[at]) ?? rows[at];
+/** The change at each bar, in the words of the overview. */
+function withChanges(series: ShownSeries, declared: Changes, document: Document): ShownSeries {
+  const { before, after, fall, y, whole } = declared;
   const lines = series.lines.map((line): ShownLine => {
-    const phase = line.name;
-    if (phase !== "new" && phase !== "used") return line;
-    const said = (at: number) => {
-      const value = numberOf(rowOf(at), phase);
-      return value === null ? null : spell(value, textOf(rowOf(at), "unit"));
-    };
-    /** What the first screen says of the change. */
-    const changeAt = (at: number): string => {
-      const before = numberOf(rowOf(at), "new");
-      const isIt = ({ cells }: { cells: string[] }) =>
-        cells[2] === said(at) && before !== null && cells[1] === spell(before, textOf(rowOf(at), "unit"));
-      return overview.table?.rows.find(isIt)?.cells[3] ?? "";
-    };
+    if (line.name !== before && line.name !== after) return line;
+    const bars = line.points.map(([at, share]) => {
+      const [row] = rowsOf(document, declared, { category: series.categories?.[at] ?? "" });
+      const said = (key: string) => (numberOf(row, key) === null ? null : spelled(row, key));
+      const isIt = ({ cells }: { cells: string[] }) => cells[1] === said(before) && cells[2] === said(after);
+      return { row, value: said(line.name) ?? spell(share, "share"), change: document.overview.table?.rows.find(isIt)?.cells[3] ?? "" };
+    });
+    if (line.name === before)
+      return { ...line, labels: bars.map(({ value }) => value), tones: bars.map(() => "reference") };
     return {
       ...line,
-      labels: line.points.map(([at, share]) => {
-        const value = said(at) ?? spell(share, "share");
-        return phase === "new" ? value : gainWords(value, changeAt(at));
-      }),
-      tones: line.points.map(([at]) => {
-        if (phase === "new") return "reference";
-        if (changeAt(at) === UNCLEAR) return "unclear";
-        return (numberOf(rowOf(at), "drop_percent_low") ?? 0) > 0 ? "fall" : "plain";
-      }),
+      labels: bars.map(({ value, change }) => besideWords(value, change)),
+      tones: bars.map(({ row, change }) =>
+        change === UNCLEAR ? "unclear" : (numberOf(row, fall) ?? 0) > 0 ? "fall" : "plain",
+      ),
     };
   });
-  return { ...series, y: SHARE, lines, whole: { value: 1, label: WORDS.whenNew } };
+  return { ...series, y, lines, whole: { value: 1, label: whole } };
 }
 
 /** The levels between the knees of each line, and the intervals in which the knees are. */
-function withLevels(test: string, series: ShownSeries, { tables }: Document): ShownSeries {
-  const knees = (tables["knees"] ?? []).filter((row) => row["test"] === test);
-  const steady = (tables["levels"] ?? []).filter((row) => row["test"] === test);
+function withLevels(chart: string, series: ShownSeries, { knees, steady }: Levels, document: Document): ShownSeries {
+  const atOf = (row: Row) => numberOf(row, knees.at) ?? 0;
+  const kneesOf = (line: string) => rowsOf(document, knees, { chart, line }).toSorted((one, other) => atOf(one) - atOf(other));
   const lines = series.lines.map((line): ShownLine => {
-    const own = knees.filter((row) => row["op"] === line.name).toSorted((one, other) => atOf(one) - atOf(other));
-    const [start = 0, end = 0] = [line.points[0]?.[0], line.points.at(-1)?.[0]];
+    const end = line.points.at(-1)?.[0] ?? 0;
+    const own = kneesOf(line.name);
     const levels = own.flatMap((row, index) => {
-      const [before, after] = [numberOf(row, "before_bytes_per_s"), numberOf(row, "after_bytes_per_s")];
+      const [before, after] = [numberOf(row, knees.before), numberOf(row, knees.after)];
       const next = own[index + 1];
-      const first = index === 0 && before !== null ? [{ from: start, to: atOf(row), value: before }] : [];
+      const first = index === 0 && before !== null ? [{ from: line.points[0]?.[0] ?? 0, to: atOf(row), value: before }] : [];
       return after === null ? first : [...first, { from: atOf(row), to: next ? atOf(next) : end, value: after }];
     });
-    const level = steady.find((row) => row["op"] === line.name);
-    const [value, from] = [numberOf(level, "steady_bytes_per_s"), numberOf(level, "steady_from_bytes")];
+    const [level] = rowsOf(document, steady, { chart, line: line.name });
+    const [value, from] = [numberOf(level, steady.value), numberOf(level, steady.from)];
     if (levels.length === 0 && value !== null && from !== null) levels.push({ from, to: end, value });
     return levels.length > 0 ? { ...line, levels } : line;
   });
-  const spans = knees.flatMap((row): [number, number][] => {
-    const [low, high] = [numberOf(row, "at_bytes_low"), numberOf(row, "at_bytes_high")];
+  const spans = rowsOf(document, knees, { chart }).flatMap((row): [number, number][] => {
+    const [, low, high] = intervalOf(row, knees.at);
     return low === null || high === null || low === high ? [] : [[low, high]];
   });
   return { ...series, lines, spans };
 }
 
-function atOf(row: Row): number {
-  return numberOf(row, "at_bytes") ?? 0;
-}
-
-const LATENCIES: [string, string][] = [
-  ["bytes_per_s", "bytes/s"],
-  ["iops", "1/s"],
-  ["latency_ns_mean", "ns"],
-  ["latency_ns_p50", "ns"],
-  ["latency_ns_p99", "ns"],
-  ["latency_ns_p999", "ns"],
-  ["latency_ns_p9999", "ns"],
-  ["latency_ns_max", "ns"],
-];
-
-/** The row of the matrix behind each cell of a heat map of a sweep. */
-function withLatencies(key: string, series: ShownSeries, { tables }: Document): ShownSeries {
-  const words = key.split("_");
-  const rows = (tables["matrix"] ?? []).filter((row) =>
-    ["op", "pattern", "data"].every((name) => {
-      const value = textOf(row, name);
-      const others = new Set((tables["matrix"] ?? []).map((other) => other[name]));
-      return others.size < 2 || words.includes(value);
-    }),
-  );
-  const details = (column: string, depth: string): [string, string][] => {
-    const row = rows.find(
-      (row) => spell(numberOf(row, "block_bytes") ?? 0, "bytes") === column && String(row["depth"]) === depth,
-    );
-    return LATENCIES.flatMap(([name, unit]): [string, string][] => {
-      const value = numberOf(row, name);
-      return value === null ? [] : [[LATENCY_NAMES[name] ?? name, spell(value, unit)]];
-    });
+/** What the table has of each cell of a heat map. */
+function detailsOf(key: string, declared: Details, { tables }: Document): NonNullable<ShownSeries["details"]> {
+  const { table, in_chart: inChart, column, row: rowKey, values } = declared;
+  const all = tables[table] ?? [];
+  const telling = inChart.filter((name) => new Set(all.map((row) => row[name])).size > 1);
+  const rows = all.filter((row) => telling.every((name) => key.split("_").includes(textOf(row, name))));
+  const inUnit = (row: Row, name: string) => spell(numberOf(row, name) ?? 0, heading(name).unit);
+  return (at, name) => {
+    const row = rows.find((row) => inUnit(row, column) === at && String(row[rowKey]) === name);
+    const present = Object.entries(values).filter(([value]) => numberOf(row, value) !== null);
+    return row ? present.map(([value, words]) => [words, inUnit(row, value)]) : [];
   };
-  return { ...series, details };
 }
 
-/** What is measured and what is fitted to it have one color: `random, fitted` and `random, measured`. */
-function withPairs(series: ShownSeries): ShownSeries {
-  const ofWhat = (name: string) => name.replace(/, (fitted|measured)$/, "");
+/** Lines that have names with these ends and are the same otherwise have one color: `random, fitted` and `random, measured`. */
+function withPairs(series: ShownSeries, pairs: string[]): ShownSeries {
+  const end = new RegExp(`, (${pairs.join("|")})$`);
+  const ofWhat = (name: string) => name.replace(end, "");
   const all = [...new Set(series.lines.map(({ name }) => ofWhat(name)))];
   return { ...series, lines: series.lines.map((line) => ({ ...line, member: all.indexOf(ofWhat(line.name)) })) };
 }
 
-/** How the latencies of each test of a benchmark are distributed, as far as its table says. */
-function latenciesOf({ tables }: Document): Record<string, ShownSeries> | null {
-  const rows = (tables["results"] ?? []).filter((row) => (numberOf(row, "latency_ns_max") ?? 0) > 0);
-  if (rows.length === 0) return null;
-  const lines = ["latency_ns_p50", "latency_ns_p99", "latency_ns_max"].flatMap((key): ShownLine[] => {
-    const points = rows.flatMap((row, at): [number, number][] => {
-      const value = numberOf(row, key);
-      return value === null ? [] : [[at, value]];
-    });
-    return points.length > 0 ? [{ name: LATENCY_NAMES[key] ?? key, points }] : [];
-  });
-  return {
-    latencies_of_tests: {
-      title: WORDS.latencies,
-      shape: "bars",
-      x: { label: "test", unit: "" },
-      y: { label: "latency", unit: "ns", scale: "log" },
-      categories: rows.map((row) => [textOf(row, "test"), textOf(row, "op")].filter(Boolean).join(" ")),
-      lines,
-    },
-  };
-}
-
-/** The speeds of a benchmark beside those of its class. */
-function withUsual(series: ShownSeries, { tables }: Document): ShownSeries {
+/** Each bar beside the normal range of its class. */
+function withUsual(series: ShownSeries, declared: Interval, document: Document): ShownSeries {
   const lines = series.lines.map((line): ShownLine => {
-    const usual = (tables["usual"] ?? []).flatMap((row): [number, number, number, number][] => {
-      const at = series.categories?.indexOf(textOf(row, "test")) ?? -1;
-      const [low, middle, high] = ["bytes_per_s_low", "bytes_per_s", "bytes_per_s_high"].map((key) => numberOf(row, key));
-      return at < 0 || row["op"] !== line.name || low == null || middle == null || high == null ? [] : [[at, low, middle, high]];
-    });
+    const usual = (series.categories ?? []).flatMap((category, at) =>
+      rowsOf(document, declared, { line: line.name, category }).flatMap((row): [number, number, number, number][] => {
+        const [middle, low, high] = intervalOf(row, declared.value);
+        return low === null || middle === null || high === null ? [] : [[at, low, middle, high]];
+      }),
+    );
     return usual.length > 0 ? { ...line, usual } : line;
   });
   return { ...series, lines };
 }
 
 /** The interval of each bar, from the row of a table that has its number. */
-function withIntervals(
-  series: ShownSeries,
-  key: string,
-  rowOf: (category: string, line: string) => Row | undefined,
-): ShownSeries {
+function withIntervals(series: ShownSeries, declared: Interval, document: Document): ShownSeries {
   const lines = series.lines.map((line): ShownLine => {
     const band = line.points.flatMap(([x, value]): [number, number, number][] => {
-      const row = rowOf(series.categories?.[x] ?? "", line.name);
-      const [low, high] = [numberOf(row, `${key}_low`), numberOf(row, `${key}_high`)];
-      return low === null || high === null || numberOf(row, key) !== value ? [] : [[x, low, high]];
+      const [row] = rowsOf(document, declared, { line: line.name, category: series.categories?.[x] ?? "" });
+      const [known, low, high] = intervalOf(row, declared.value);
+      return low === null || high === null || known !== value ? [] : [[x, low, high]];
     });
     return band.length > 0 ? { ...line, band } : line;
   });

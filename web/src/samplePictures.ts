@@ -7,8 +7,8 @@ import type { Named } from "./pictures";
 import type { Picture, ShownSeries } from "./shown";
 import { pointsOf } from "./reduce";
 import type { Recording } from "./samples";
-import { MISSING } from "./Table";
-import type { Cell, Heading, Table } from "./Table";
+import { MISSING, plainHeading } from "./Table";
+import type { Cell, Table } from "./Table";
 import { powersAround, roundWithin, spell, spellWithin } from "./units";
 import { distributionWords, leftOutWords, SAMPLES, sampleWords, slowestWords } from "./wording";
 
@@ -151,10 +151,10 @@ function quantilesOf(distribution: Distribution, names: string[], latency: (ns: 
 }
 
 function slowestTable(recording: Recording, latency: (ns: number) => string, start: (ns: number) => string): Table {
-  const headings: Heading[] = [
-    { text: SAMPLES.time, of: null, key: "start_ns", beside: [], number: true, group: 0 },
-    { text: SAMPLES.op, of: null, key: "op", beside: [], number: false, group: 1 },
-    { text: SAMPLES.latency, of: null, key: "latency_ns", beside: [], number: true, group: 2 },
+  const headings = [
+    plainHeading(SAMPLES.time, "start_ns", { number: true }),
+    plainHeading(SAMPLES.op, "op", { group: 1 }),
+    plainHeading(SAMPLES.latency, "latency_ns", { number: true, group: 2 }),
   ];
   const rows = slowestOf(recording, ROWS).map((slow) => [
     { text: start(slow.start), value: roundWithin(slow.start, recording.timeUnit, 15) },
@@ -176,11 +176,9 @@ interface Column {
 }
 
 function percentileTable(columns: Column[]): Table {
-  const headings: Heading[] = [
-    { text: SAMPLES.percentile, of: null, key: "percentile", beside: [], number: false, group: 0 },
-    ...columns.map(({ name }, at): Heading => {
-      return { text: name, of: null, key: `${name} latency_ns`, beside: [], number: true, group: at + 1 };
-    }),
+  const headings = [
+    plainHeading(SAMPLES.percentile, "percentile"),
+    ...columns.map(({ name }, at) => plainHeading(name, `${name} latency_ns`, { number: true, group: at + 1 })),
   ];
   const cellOf = (recording: Recording, ns: number | null): Cell => {
     if (ns === null) return MISSING;

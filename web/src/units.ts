@@ -106,37 +106,29 @@ export function wordsOf(text: string, key: string): string {
   return known === undefined ? text : (known[text] ?? heading(text).text);
 }
 
-/** The scale and name of the unit that fits values up to `most`, for axes. */
-export function axisUnit(unit: string, most: number): { size: number; name: string } {
-  switch (unit) {
-    case "bytes/s":
-      return { size: 1e6, name: " MB/s" };
-    case "bytes":
-      return largest(BINARY, most);
-    case "ns":
-      return largest(TIMES, most);
-    case "%":
-      return { size: 1, name: "%" };
-    case "share":
-      return { size: 0.01, name: "%" };
-    case "×":
-      return { size: 1, name: "×" };
-    case "1/s":
-      return { size: 1, name: " IOPS" };
-    case "/s":
-      return { size: 1, name: "/s" };
-    case DATE:
-    case "":
-    case "1":
-      return { size: 1, name: "" };
-    default:
-      return { size: 1, name: ` ${unit}` };
-  }
-}
-
 interface Sized {
   size: number;
   name: string;
+}
+
+/** Units that axes of any length have in one size. */
+const AXIS_UNITS: Record<string, Sized> = {
+  "bytes/s": { size: 1e6, name: " MB/s" },
+  "%": { size: 1, name: "%" },
+  share: { size: 0.01, name: "%" },
+  "×": { size: 1, name: "×" },
+  "1/s": { size: 1, name: " IOPS" },
+  "/s": { size: 1, name: "/s" },
+  [DATE]: { size: 1, name: "" },
+  "": { size: 1, name: "" },
+  "1": { size: 1, name: "" },
+};
+
+/** The scale and name of the unit that fits values up to `most`, for axes. */
+export function axisUnit(unit: string, most: number): Sized {
+  if (unit === "bytes") return largest(BINARY, most);
+  if (unit === "ns") return largest(TIMES, most);
+  return AXIS_UNITS[unit] ?? { size: 1, name: ` ${unit}` };
 }
 
 const BINARY: Sized[] = [" B", " KiB", " MiB", " GiB", " TiB", " PiB", " EiB"].map((name, power) => ({
@@ -248,23 +240,6 @@ export function speedChange(ratio: number): string {
   if (Math.abs(by) < CHANGE_MIN) return "as fast";
   if (by < 0) return `${spell(-by, "share")} slower`;
   return ratio >= FACTOR_FROM ? `${spell(ratio, "×")} as fast` : `${spell(by, "share")} faster`;
-}
-
-/** `34% slower (30–38%)`, `17% slower (41% slower to 15% faster)`, or the value alone if the range adds nothing. */
-export function withChangeRange(ratio: number, low: number, high: number): string {
-  const [value, from, to] = [ratio, low, high].map(speedChange) as [string, string, string];
-  if (from === to) return from === value ? value : `${value} (${from})`;
-  const [least, most] = [percentOf(from), percentOf(to)];
-  if (!least || !most || least.way !== most.way) return `${value} (${from} to ${to})`;
-  // Slower runs from more to less, so that the smaller number of both stands first.
-  const [small, large] = [least, most].toSorted((one, other) => Number(one.number) - Number(other.number));
-  const range = `${small?.number}–${large?.number}%`;
-  return `${value} (${percentOf(value)?.way === least.way ? range : `${range} ${least.way}`})`;
-}
-
-function percentOf(change: string): { number: string; way: string } | null {
-  const [, number, way] = /^([\d.]+)% (\w+)$/.exec(change) ?? [];
-  return number === undefined || way === undefined ? null : { number, way };
 }
 
 /** The unit after a number. */

@@ -25,9 +25,6 @@ export const KINDS: Record<Identity["kind"], string> = {
 };
 
 /** Headings, buttons and short remarks. */
-export const metricBarsTitle = (of: string): string => `Each metric now, as a share of ${of}`;
-export const beforeAndAfterTitle = (of: string): string => `Before and after each step, as a share of ${of}`;
-
 export const WORDS = {
   product: "Likenew",
   noDocuments: "This page holds no documents. Make one with",
@@ -37,6 +34,7 @@ export const WORDS = {
   backUp: "Back up first",
   fix: "Fix it",
   decide: "To decide",
+  undo: "To undo:",
   evidence: "Evidence",
   charts: "More charts",
   tables: "Tables",
@@ -55,9 +53,6 @@ export const WORDS = {
   table: "Table",
   zoomIn: "Zoom in",
   zoomOut: "Zoom out",
-  rated: "rated",
-  now: "now",
-  whenNew: "when new",
   marks: "marks",
   spans: "range of a knee",
   usual: "usual of its class",
@@ -66,95 +61,52 @@ export const WORDS = {
   noReference: "Without a bar: nothing to compare it with.",
   slowerFaster: "← slower · faster →",
   eachByItself: "Each run by itself",
-  latencies: "Latencies of each test: p50, p99 and max",
-  before: "before",
-  after: "after",
   seed: "beyond 2⁵³; the JSON has it exactly",
   planHint: "Save it as plan.toml, then run",
   pickCell: "Click a cell, or press Enter on it, to see its latencies.",
   noCell: "The document has no latencies of this cell.",
 } as const;
 
-export function caveatWords(caveat: string): string {
-  return `Caveat: ${caveat}`;
-}
+export const caveatWords = (caveat: string): string => `Caveat: ${caveat}`;
 
-export function undoWords(): string {
-  return "To undo:";
-}
+export const rowsWords = (count: number): string => `${count} rows`;
 
-export function rowsWords(count: number): string {
-  return `${count} rows`;
-}
-
-export function firstRowsWords(shown: number, all: number): string {
-  return `The first ${shown} of ${all} rows.`;
-}
+export const firstRowsWords = (shown: number, all: number): string => `The first ${shown} of ${all} rows.`;
 
 export function paperRowsWords(shown: number, all: number): string {
   return `The first ${shown} of ${all} rows. All of them are on this page on a screen, and in the JSON.`;
 }
 
-export function madeByWords(version: string): string {
-  return `Measured and written by likenew ${version}`;
-}
+export const madeByWords = (version: string): string => `Measured and written by likenew ${version}`;
 
-export function copyOf(what: string): string {
-  return `Copy ${what}`;
-}
+export const copyOf = (what: string): string => `Copy ${what}`;
 
-export function startHereOf(command: string): string {
-  return `${WORDS.startHere}: ${command}`;
-}
+export const startHereOf = (command: string): string => `${WORDS.startHere}: ${command}`;
 
 /** The forms in which a table is copied. */
 export const FORMS = { markdown: "as Markdown", text: "as plain text", csv: "as CSV" };
 
-export function linkOf(title: string): string {
-  return `Address of ${title}`;
-}
+export const linkOf = (title: string): string => `Address of ${title}`;
 
 export const THEMES = { system: "like the system", light: "light", dark: "dark" };
 
 /** The name of the table of a chart, whose own name is the title. */
-export function tableNameOf(title: string): string {
-  return `${WORDS.table}: ${title}`;
-}
+export const tableNameOf = (title: string): string => `${WORDS.table}: ${title}`;
 
-export function saveOf(title: string, format: string): string {
-  return `Save ${title} as ${format}`;
-}
-
-/** The text at the bar of a metric: `5,890 IOPS · 66% of 8,900 IOPS`, and what that is if metrics differ in it. */
-export function barWords(value: string, share: string, reference: string, kind?: string): string {
-  return `${value} · ${shareWords(share, reference)}${kind === undefined ? "" : ` (${kind})`}`;
-}
+export const saveOf = (title: string, format: string): string => `Save ${title} as ${format}`;
 
 /** The normal range of a class, beside a number: `usual 2.10–3.50 GB/s`. */
-export function usualWords(range: string): string {
-  return `usual ${range}`;
+export const usualWords = (range: string): string => `usual ${range}`;
+
+/** `66% of 8,900 IOPS`, and what that is if bars differ in it. */
+export function shareWords(share: string, of: string, kind?: string): string {
+  return `${share} of ${of}${kind === undefined ? "" : ` (${kind})`}`;
 }
 
-export function shareWords(share: string, of: string): string {
-  return `${share} of ${of}`;
+/** A value with what is said beside it, as far as there is something: `52.5 MB/s · 24% slower`. */
+export function besideWords(...words: string[]): string {
+  return words.filter((text) => text !== "" && text !== "–").join(" · ");
 }
-
-/** A value with what it gained or lost. */
-export function gainWords(value: string, change: string): string {
-  return change === "" || change === "–" ? value : `${value} · ${change}`;
-}
-
-/** Names of what a cell of a heat map tells on request. */
-export const LATENCY_NAMES: Record<string, string> = {
-  bytes_per_s: "speed",
-  iops: "IOPS",
-  latency_ns_mean: "mean latency",
-  latency_ns_p50: "p50",
-  latency_ns_p99: "p99",
-  latency_ns_p999: "p99.9",
-  latency_ns_p9999: "p99.99",
-  latency_ns_max: "max",
-};
 
 /** A line of a chart: `read: 239–279 MB/s, from 253 MB/s at offset 0 B to 256 MB/s at offset 74 GiB.` */
 export function lineWords(name: string, range: string, first: string, last: string): string {
@@ -167,21 +119,15 @@ export function pointsWords(name: string, count: string, range: string): string 
 }
 
 /** The bars of a category: `4K random write: now 5,890 IOPS · 66% of 8,900 IOPS, rated 110%.` */
-export function barsWords(category: string, bars: string[]): string {
-  return `${category}: ${bars.join(", ")}.`;
-}
+export const barsWords = (category: string, bars: string[]): string => `${category}: ${bars.join(", ")}.`;
 
-export function cellsWords(highest: string, lowest: string): string {
-  return `Highest: ${highest}. Lowest: ${lowest}.`;
-}
+export const cellsWords = (highest: string, lowest: string): string => `Highest: ${highest}. Lowest: ${lowest}.`;
 
 export function marksWords(marks: string[], others: number): string {
   return `Marks: ${marks.join("; ")}${others > 0 ? `; and ${others} more` : ""}.`;
 }
 
-export function othersWords(count: number): string {
-  return `And ${count} more.`;
-}
+export const othersWords = (count: number): string => `And ${count} more.`;
 
 /** `stalled at file 26`, and `stalled at 407 MiB written`. */
 export function atWords(value: string, axis: string, place: string): string {
@@ -189,9 +135,7 @@ export function atWords(value: string, axis: string, place: string): string {
   return `${value} at ${words.filter(Boolean).join(" ")}`;
 }
 
-export function onWords(value: string, date: string): string {
-  return `${value} on ${date}`;
-}
+export const onWords = (value: string, date: string): string => `${value} on ${date}`;
 
 /** How a chart is moved and read without and with a pointer. */
 export const HINTS = {
@@ -200,20 +144,10 @@ export const HINTS = {
   keys: "Keys: arrows read the points, + and − zoom, 0 shows all.",
 } as const;
 
-/** `5.95× slower · 11.4 MB/s`. */
-export const differenceWords = (difference: string, value: string): string => `${difference} · ${value}`;
-
-/** What the first screen of `age` says where a change may be none. */
+/** What a first screen says where a change may be none. */
 export const UNCLEAR = "unclear";
 export const UNKNOWN = "unknown";
 export const ABSENT = "none";
-
-/** Words of the X-ray's table that are shown otherwise. */
-export const DRAWN_WORDS: Record<string, string> = {
-  page: "page-mapped",
-  block: "block-mapped",
-  immediate: "at once",
-};
 
 export const DRAWN = {
   title: "Inside the drive",
@@ -278,9 +212,7 @@ export const FACTS = {
   overhead: "Measurement overhead per latency",
 } as const;
 
-export function blocksWords(capacity: string, block: string): string {
-  return `${capacity} in blocks of ${block}`;
-}
+export const blocksWords = (capacity: string, block: string): string => `${capacity} in blocks of ${block}`;
 
 export function runWords(written: string, time: string, isSimulated: boolean): string {
   return `${written} written in ${time}${isSimulated ? " of simulated time" : ""}`;
@@ -290,29 +222,17 @@ export function overheadWords(call: string, wake: string, slow: string): string 
   return `${call} of system calls, ${wake} (p99 ${slow}) to wake up`;
 }
 
-export function intervalLine(interval: string): string {
-  return `Interval: ${interval}`;
-}
+export const intervalLine = (interval: string): string => `Interval: ${interval}`;
 
-export function atLeast(value: string): string {
-  return `at least ${value}`;
-}
+export const atLeast = (value: string): string => `at least ${value}`;
 
-export function atMost(value: string): string {
-  return `at most ${value}`;
-}
+export const atMost = (value: string): string => `at most ${value}`;
 
-export function estimateLine(estimate: string): string {
-  return `Estimate: ${estimate}`;
-}
+export const estimateLine = (estimate: string): string => `Estimate: ${estimate}`;
 
-export function aboutWords(time: string): string {
-  return `about ${time}`;
-}
+export const aboutWords = (time: string): string => `about ${time}`;
 
-export function writtenWords(bytes: string): string {
-  return `${bytes} written`;
-}
+export const writtenWords = (bytes: string): string => `${bytes} written`;
 
 /** The title of the window. */
 export function titleWords(labels: string[]): string {
@@ -320,9 +240,7 @@ export function titleWords(labels: string[]): string {
 }
 
 /** The name of the part of the page that one procedure has. */
-export function reportOf(procedure: string): string {
-  return `Report of ${procedure}`;
-}
+export const reportOf = (procedure: string): string => `Report of ${procedure}`;
 
 /** Names around the charts of every I/O. */
 export const SAMPLES = {
@@ -395,17 +313,3 @@ export function leftOutWords(keptOf: number): string {
   const drawn = `All of the slowest 1% of each operation are drawn, and one in ${keptOf} of the others.`;
   return `${drawn} Percentiles and the distribution count those left out, too.`;
 }
-
-/** What a metric was compared with: as the heading of a column, and after "share of". */
-export const REFERENCES: Record<string, { heading: string; of: string }> = {
-  baseline: { heading: "baseline", of: "its baseline" },
-  other_drive: { heading: "another drive", of: "another drive of its model" },
-  simulated: { heading: "when new", of: "new" },
-  peers: { heading: "its model", of: "the median of its model" },
-  advertised: { heading: "rated", of: "its rated speed" },
-  simulated_model: { heading: "new (simulated)", of: "a simulated new drive of its model" },
-  class: { heading: "usual", of: "the median of its class" },
-  link: { heading: "link limit", of: "the limit of its link" },
-};
-/** Where metrics have several of them. */
-export const OWN_REFERENCE = { heading: "reference", of: "its reference" };

@@ -85,7 +85,7 @@ test("a chart of steps says what its bars are a share of", () => {
   rows[0]!["share_of"] = "fresh data";
   expect(drawn().title).toBe("Before and after each step, as a share of its reference");
   expect(drawn().lines[1]!.labels![0]).toMatch(/% of fresh data$/);
-  rows[0]!["after_of_reference_percent"] = null;
+  rows[0]!["reference_per_s"] = null;
   expect(drawn().lines.map(({ tones }) => tones![0])).toEqual(["absent", "absent"]);
 });
 

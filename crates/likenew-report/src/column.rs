@@ -100,7 +100,7 @@ impl Column {
 }
 
 /// All keys, in order of first appearance.
-fn keys<'a>(rows: impl Iterator<Item = &'a Row>) -> Vec<String> {
+pub(crate) fn keys<'a>(rows: impl Iterator<Item = &'a Row>) -> Vec<String> {
     let mut known = HashSet::new();
     rows.flat_map(Row::keys).filter(|key| known.insert(*key)).cloned().collect()
 }

@@ -6,12 +6,13 @@ use std::collections::{HashMap, HashSet};
 
 use indexmap::IndexSet;
 use likenew_core::findings::{Axis, Line, Mark, Row, Series, Shape};
+use likenew_core::quantity::Factor;
 
 use super::column::{Column, Grid, Heading, MISSING, identity, identity_of};
 use super::document::COMPARISON;
 use super::labeled_document::{LabeledDocument, short_names};
+use super::scale;
 use super::unit::clean;
-use super::{scale, wording};
 
 /// Documents of one procedure.
 pub(crate) struct Group<'a> {
@@ -33,9 +34,8 @@ pub(crate) fn groups(documents: &[LabeledDocument]) -> Vec<Group<'_>> {
             None => groups.push(Group { procedure, members: vec![labeled], names: Vec::new() }),
         }
     }
-    let compared = documents.iter().filter(|labeled| labeled.document.procedure == COMPARISON);
     let compared: Vec<_> =
-        compared.filter_map(|labeled| labeled.document.plan.options.get("procedure")?.as_str()).collect();
+        documents.iter().filter_map(|labeled| labeled.document.compared_procedure()).collect();
     for group in &mut groups {
         group.names = short_names(&group.members, compared.contains(&group.procedure));
     }
@@ -166,7 +166,7 @@ fn ratio(column: &Column, first: Option<&&Row>, other: Option<&&Row>) -> String 
     let value = |row: Option<&&Row>| row.and_then(|row| column.value(row));
     match (value(first), value(other)) {
         (Some(first), Some(other)) if first > 0.0 && (other / first).is_finite() => {
-            wording::ratio(other / first)
+            Factor(other / first).to_string()
         }
         _ => MISSING.into(),
     }
@@ -182,20 +182,26 @@ pub(crate) struct Picture {
     pub(crate) axis_implied: bool,
 }
 
+impl Picture {
+    /// A picture that no other explains.
+    pub(crate) fn alone(series: Series) -> Self {
+        Self { series, range: None, axis_implied: false }
+    }
+}
+
 /// The charts of all series of one name, each given with the name of its document.
 pub(super) fn joined_pictures(named_series: Vec<(String, Series)>, several: bool) -> Vec<Picture> {
-    let plain = |series: Series| Picture { series, range: None, axis_implied: false };
     if !several {
-        return named_series.into_iter().map(|(_, series)| plain(series)).collect();
+        return named_series.into_iter().map(|(_, series)| Picture::alone(series)).collect();
     }
     let agreed = named_series.len() > 1 && named_series.windows(2).all(|pair| agree(&pair[0].1, &pair[1].1));
     if agreed && named_series[0].1.shape == Shape::Heat {
         return heat_maps(named_series);
     }
     if agreed {
-        return vec![plain(overlay(named_series))];
+        return vec![Picture::alone(overlay(named_series))];
     }
-    named_series.into_iter().map(|(document, series)| plain(with_label(&document, series))).collect()
+    named_series.into_iter().map(|(document, series)| Picture::alone(with_label(&document, series))).collect()
 }
 
 /// Whether two series can share axes.
@@ -256,7 +262,7 @@ fn heat_maps(named_series: Vec<(String, Series)>) -> Vec<Picture> {
             range,
             axis_implied: ratio.is_some(),
         });
-        pictures.extend(ratio.map(|series| Picture { series, range: None, axis_implied: false }));
+        pictures.extend(ratio.map(Picture::alone));
     }
     pictures
 }

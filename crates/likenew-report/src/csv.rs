@@ -4,6 +4,7 @@ use indexmap::IndexMap;
 use likenew_core::findings::Row;
 use serde_json::Value;
 
+use crate::column::keys;
 use crate::labeled_document::LabeledDocument;
 
 /// The first column of a table with rows of several documents: their labels.
@@ -25,17 +26,12 @@ pub fn csv(documents: &[LabeledDocument]) -> Vec<(String, String)> {
 }
 
 fn table(rows: &[(&str, &Row)], is_several: bool) -> String {
-    let mut keys: Vec<&str> = Vec::new();
-    for key in rows.iter().flat_map(|(_, row)| row.keys()) {
-        if !keys.contains(&key.as_str()) {
-            keys.push(key);
-        }
-    }
+    let keys = keys(rows.iter().map(|(_, row)| *row));
     let mut writer = csv::Writer::from_writer(Vec::new());
-    let head = is_several.then_some(LABEL_COLUMN).into_iter().chain(keys.iter().copied());
+    let head = is_several.then_some(LABEL_COLUMN).into_iter().chain(keys.iter().map(String::as_str));
     writer.write_record(head).expect("memory takes everything");
     for (label, row) in rows {
-        let cells = keys.iter().map(|key| row.get(*key).map_or_else(String::new, cell));
+        let cells = keys.iter().map(|key| row.get(key).map_or_else(String::new, cell));
         let label = is_several.then(|| (*label).to_owned());
         writer.write_record(label.into_iter().chain(cells)).expect("each row has all columns");
     }

@@ -73,6 +73,11 @@ impl Document {
         }
     }
 
+    /// The procedure of the runs that it compares, if it compares runs.
+    pub(crate) fn compared_procedure(&self) -> Option<&str> {
+        (self.procedure == COMPARISON).then(|| self.plan.options.get("procedure")?.as_str()).flatten()
+    }
+
     /// The table of its overview, if that has rows.
     pub(crate) fn overview_table(&self) -> Option<&OverviewTable> {
         self.overview.table.as_ref().filter(|table| !table.rows.is_empty())

@@ -1,18 +1,14 @@
 //! Documents as one HTML file that needs neither network nor server.
 //!
 //! The file is the page that Vite builds from `web/`, with the documents inside. For readers without scripts,
-//! `<noscript>` has answers and tables as plain HTML.
+//! `<noscript>` has the text that a terminal shows, with all rows of all tables.
 
-use likenew_core::findings::{Action, Answer, OverviewTable, Standing, standing};
-use likenew_core::quantity::Share;
-use maud::{Markup, PreEscaped, html};
+use maud::{PreEscaped, html};
 
-use super::column::{Grid, Heading, is_number_column};
-use super::compare::{Group, groups};
-use super::document::{Document, ReportError, check_numbers};
+use super::document::{ReportError, check_numbers};
 use super::labeled_document::LabeledDocument;
 use super::unit::clean;
-use super::wording;
+use super::{terminal, wording};
 
 /// The page that `build.rs` has built or found.
 const PAGE: &str = include_str!(concat!(env!("OUT_DIR"), "/page.html"));
@@ -38,17 +34,13 @@ pub fn live_page() -> String {
 /// Drives over time as one HTML file. `data` is JSON as `likenew_history::page_json` writes it; `plain` is
 /// the same for readers without scripts.
 pub fn history_page(data: &str, plain: &str) -> String {
-    let plain = html! {
-        style { (PreEscaped(STYLE)) }
-        main class="plain" { pre { @for line in plain.lines() { (clean(line)) "\n" } } }
-    };
-    fill(PAGE, "likenew-view", data, &plain.into_string())
+    fill(PAGE, "likenew-view", data, &plain_page(plain))
 }
 
 fn page_in(bundle: &str, documents: &[LabeledDocument]) -> Result<String, ReportError> {
     documents.iter().try_for_each(|labeled| check_numbers(&labeled.document))?;
     let json = serde_json::to_string(documents).expect("a document has only text keys");
-    Ok(fill(bundle, "likenew-documents", &json, &body(documents)))
+    Ok(fill(bundle, "likenew-documents", &json, &plain_page(&terminal::plain(documents))))
 }
 
 /// The bundle with data for its scripts, and a page for readers without them. The data cannot end its block or contain
@@ -61,134 +53,14 @@ fn fill(bundle: &str, id: &str, json: &str, plain: &str) -> String {
 }
 
 const STYLE: &str = include_str!("html/plain.css");
-/// Longest cell that is not wrapped, in characters.
-const LONG: usize = 48;
 
-/// The body of a page, with its style.
-pub(super) fn body(documents: &[LabeledDocument]) -> String {
-    let groups = groups(documents);
+/// What readers without scripts see: text as for a terminal.
+fn plain_page(text: &str) -> String {
     let page = html! {
         style { (PreEscaped(STYLE)) }
-        main class="plain" {
-            @for group in &groups {
-                @if groups.len() > 1 { h1 { (clean(group.procedure)) } }
-                (section(group))
-            }
-        }
+        main class="plain" { pre { @for line in text.lines() { (clean(line)) "\n" } } }
     };
     page.into_string()
-}
-
-fn section(group: &Group<'_>) -> Markup {
-    let charts = group.pictures().len();
-    html! {
-        @for (member, name) in group.members.iter().zip(&group.names) {
-            @if group.members.len() > 1 { h2 { (wording::name_and_label(name, &member.label)) } }
-            (results(&member.document))
-        }
-        @for (title, grid) in group.tables() { h2 { (title) } (table(&grid)) }
-        @if charts > 0 { p class="about" { (wording::PICTURES_NEED_SCRIPTS) } }
-        @for member in &group.members {
-            div class="about" { @for sentence in wording::run_details(&member.document, member.started_at.as_deref()) { p { (sentence) } } }
-        }
-    }
-}
-
-/// The headline, its table, the actions, and all answers with their evidence.
-fn results(document: &Document) -> Markup {
-    html! {
-        p class="headline" { (mark(standing(&document.answers))) (wording::summary(document)) }
-        @if let Some(table) = document.overview_table() { (overview(table)) }
-        @for (heading, actions) in wording::action_groups(document) {
-            @if !actions.is_empty() { h3 { (heading) } @for action in actions { (whole_action(action)) } }
-        }
-        @for answer in &document.answers { (whole_answer(answer)) }
-    }
-}
-
-fn mark(standing: Standing) -> Markup {
-    html! {
-        @if let (Some(mark), Some(meaning)) = (wording::mark(standing), wording::mark_meaning(standing)) {
-            span class={ "mark " (standing.name()) } title=(meaning) { (mark) } " "
-        }
-    }
-}
-
-fn overview(table: &OverviewTable) -> Markup {
-    let bars = table.rows.iter().any(|row| row.share.is_some());
-    let numbers: Vec<bool> = (0..table.headings.len()).map(|at| is_number_column(&table.rows, at)).collect();
-    let class = |at: usize| numbers.get(at).is_some_and(|number| *number).then_some("number");
-    html! {
-        div class="wide" {
-            table class="overview" {
-                thead { tr {
-                    @for (at, heading) in table.headings.iter().enumerate() { th scope="col" class=[class(at)] { (clean(heading)) } }
-                    @if bars { th {} }
-                } }
-                tbody { @for row in &table.rows { tr {
-                    @for (at, cell) in row.cells.iter().enumerate() { td class=[class(at)] { (clean(cell)) } }
-                    @if bars { td { @if let Some(share) = row.share { (bar(share)) } } }
-                } } }
-            }
-        }
-    }
-}
-
-fn bar(share: f64) -> Markup {
-    let percent = (share * 100.0).clamp(0.0, 100.0);
-    html! { span class="bar" { span style={ "width:" (format!("{percent:.1}")) "%" } {} } " " (Share(share)) }
-}
-
-fn whole_action(action: &Action) -> Markup {
-    html! {
-        div class="action" {
-            @if let Some(command) = &action.command { pre { (clean(command)) } }
-            p { (wording::action(action)) }
-            @if let Some(undo) = &action.undo { p { (wording::undo(undo)) } }
-        }
-    }
-}
-
-fn whole_answer(answer: &Answer) -> Markup {
-    let interval = wording::interval(answer);
-    let is_short = interval.is_none()
-        && answer.evidence.is_empty()
-        && answer.caveats.is_empty()
-        && answer.actions.is_empty();
-    html! {
-        @if is_short { p { (mark(answer.standing)) (wording::answer(answer)) } } @else {
-            details {
-                summary { (mark(answer.standing)) (wording::answer(answer)) }
-                @if let Some(interval) = &interval { p { (interval) } }
-                @for sentence in &answer.evidence { p { (clean(sentence)) } }
-                @for sentence in &answer.caveats { p { (wording::caveat(sentence)) } }
-                @for action in &answer.actions { (whole_action(action)) }
-            }
-        }
-    }
-}
-
-fn table(grid: &Grid) -> Markup {
-    let class = |heading: &Heading| heading.number.then_some("number");
-    let is_long = |cell: &str| cell.chars().count() > LONG;
-    let cell_class =
-        |heading: &Heading, cell: &str| class(heading).or_else(|| is_long(cell).then_some("sentence"));
-    html! {
-        @if grid.rows.is_empty() { p { (wording::NO_ROWS) } } @else {
-            div class="wide" {
-                table {
-                    thead { tr { @for heading in &grid.headings {
-                        th scope="col" class=[class(heading)] {
-                            (heading.text) @if let Some(document) = &heading.document { "\n" (document) }
-                        }
-                    } } }
-                    tbody { @for row in &grid.rows {
-                        tr { @for (heading, cell) in grid.headings.iter().zip(row) { td class=[cell_class(heading, cell)] { (cell) } } }
-                    } }
-                }
-            }
-        }
-    }
 }
 
 #[cfg(test)]
@@ -225,11 +97,7 @@ mod tests {
         let document = Document::from_json(&back[0]["document"].to_string()).unwrap();
         assert_eq!(document, documents[0].document);
         assert!(!json.contains('<'));
-        assert!(
-            rest.contains("<noscript>")
-                && rest.contains("<table")
-                && rest.ends_with("<p>end</p></body></html>")
-        );
+        assert!(rest.contains("<noscript>") && rest.ends_with("<p>end</p></body></html>"));
         assert_eq!(page.matches("<script").count(), 1, "text of a document never becomes a script");
     }
 
@@ -244,12 +112,20 @@ mod tests {
         assert!(!page.contains("likenew-documents\">["), "it holds no documents");
     }
 
+    /// The plain page of these documents.
+    fn body(documents: &[LabeledDocument]) -> String {
+        plain_page(&terminal::plain(documents))
+    }
+
     #[test]
     fn the_plain_page_has_all_rows_and_no_script() {
         let page = body(&nasty());
         assert!(!page.contains("<script") && !page.contains("<!--") && !page.contains("http"));
         assert!(page.contains("&lt;/script&gt;&lt;!--"));
-        assert_eq!(page.matches("<tr>").count(), 201 + 11, "files and stalls, each with a row of headings");
+        let (_, files) = page.split_once("files ─").unwrap();
+        let rows = (1..=200).map(|file| format!("\n{file:>4}  "));
+        assert!(rows.into_iter().all(|row| files.contains(&row)), "{files}");
+        assert!(!page.contains("--html"), "nothing is elsewhere");
         let first = page.find("alert(1)").unwrap();
         assert!(first < page.find("two: 5.70").unwrap(), "answers keep their order");
     }
@@ -258,15 +134,11 @@ mod tests {
     fn the_plain_page_says_what_is_wrong_and_what_to_do() {
         let page = body(&label_all(vec![fixtures::sick()]));
         let order = [
-            "class=\"mark problem\"",
-            "Writes are slow: sustained writes run at 19.8 MB/s",
-            "width:25.6%",
-            "Fix it",
-            "<pre>likenew recondition 'sim:x25m?state=used'</pre>",
+            "✗ Writes are slow: sustained writes run at 19.8 MB/s",
+            "26%",
+            "likenew recondition 'sim:x25m?state=used'",
             "nothing lost · about 90 min",
             "ERASES everything",
-            "To decide",
-            "<details><summary>",
             "no TRIM (this drive ignores it), 99.8% likely",
             "Target sim:x25m?state=used: Intel X25-M 80 GB",
         ];
@@ -283,7 +155,8 @@ mod tests {
         ]);
         let page = body(&documents);
         assert!(page.contains("used ÷ new") && page.contains("0.250×"));
-        assert!(page.find("<h1>bench</h1>").unwrap() < page.find("<h1>fill</h1>").unwrap());
+        assert!(page.find("bench ─").unwrap() < page.find("fill ─").unwrap());
+        assert!(page.contains(wording::PICTURES_NEED_SCRIPTS));
     }
 
     #[test]

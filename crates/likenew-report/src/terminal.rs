@@ -12,6 +12,7 @@ use crate::compare::{Group, groups};
 use crate::document::COMPARISON;
 use crate::labeled_document::LabeledDocument;
 pub use crate::unit::{clean, escape_steering, steers};
+use crate::wording;
 use paint::Paint;
 
 /// How much of a document to show.
@@ -52,8 +53,11 @@ impl Default for Terminal {
 
 /// The documents as text that ends with a newline: those of one procedure side by side, below their comparison if it is first.
 pub fn show(documents: &[LabeledDocument], terminal: &Terminal) -> String {
-    let page =
-        Page { width: terminal.width.max(Terminal::WIDTH_MIN), paint: Paint { color: terminal.color } };
+    let page = Page {
+        width: terminal.width.max(Terminal::WIDTH_MIN),
+        rows_max: ROWS_MAX,
+        paint: Paint { color: terminal.color },
+    };
     let mut groups = groups(documents);
     let mut comparisons = Vec::new();
     if terminal.view == View::Screen {
@@ -62,9 +66,7 @@ pub fn show(documents: &[LabeledDocument], terminal: &Terminal) -> String {
     }
     let comparison_of = |group: &Group<'_>| {
         let documents = comparisons.iter().flat_map(|group| &group.members).map(|member| &member.document);
-        documents.into_iter().find(|document| {
-            document.plan.options.get("procedure").and_then(toml::Value::as_str) == Some(group.procedure)
-        })
+        documents.into_iter().find(|document| document.compared_procedure() == Some(group.procedure))
     };
     let mut blocks = Vec::new();
     for group in &groups {
@@ -79,14 +81,42 @@ pub fn show(documents: &[LabeledDocument], terminal: &Terminal) -> String {
             View::Line => blocks.push(page.lines(group)),
         }
     }
-    // Cells and plots are padded to their full width, but lines need no spaces at their end.
-    let text = blocks.join(if terminal.view == View::Line { "" } else { "\n" });
+    trimmed(&blocks.join(if terminal.view == View::Line { "" } else { "\n" }))
+}
+
+/// Columns of a text in a browser, where wider tables are hard to read. Chosen.
+const PLAIN_WIDTH: usize = 120;
+
+/// All documents as text without charts, with all rows of all tables: there is no other place that has them.
+pub(crate) fn plain(documents: &[LabeledDocument]) -> String {
+    let page = Page { width: PLAIN_WIDTH, rows_max: usize::MAX, paint: Paint { color: false } };
+    let groups = groups(documents);
+    let mut blocks = Vec::new();
+    for group in &groups {
+        if groups.len() > 1 {
+            blocks.push(page.title(group.procedure));
+        }
+        blocks.extend(page.results_and_tables(group));
+        if !group.pictures().is_empty() {
+            blocks.push(page.faint_lines(wording::PICTURES_NEED_SCRIPTS));
+        }
+    }
+    trimmed(&blocks.join("\n"))
+}
+
+/// Cells and plots are padded to their full width, but lines need no spaces at their end.
+fn trimmed(text: &str) -> String {
     text.lines().map(|line| format!("{}\n", line.trim_end())).collect()
 }
+
+/// Most rows of a table that is shown whole: a longer table is evidence rather than an answer.
+const ROWS_MAX: usize = 24;
 
 /// How to format the text.
 struct Page {
     width: usize,
+    /// Most rows of a table that is shown whole.
+    rows_max: usize,
     paint: Paint,
 }
 

@@ -6,7 +6,7 @@ use likenew_core::counters::FlashCounters;
 use likenew_core::drive::TargetKind;
 use likenew_core::findings::{Action, Answer, Estimate, Loss, Standing};
 use likenew_core::instrument::AddedLatency;
-use likenew_core::quantity::{Factor, Share, Size, range, with_range};
+use likenew_core::quantity::{Share, Size, range, with_range};
 use likenew_core::target::Clock;
 use likenew_core::units::{Nanos, Number, digits};
 
@@ -28,16 +28,6 @@ pub(crate) fn mark(standing: Standing) -> Option<&'static str> {
         Standing::Good => Some("✓"),
         Standing::Problem => Some("✗"),
         Standing::Unknown => Some("?"),
-        Standing::Info => None,
-    }
-}
-
-/// The meaning of the mark, for a screen reader.
-pub(crate) fn mark_meaning(standing: Standing) -> Option<&'static str> {
-    match standing {
-        Standing::Good => Some("OK"),
-        Standing::Problem => Some("Problem"),
-        Standing::Unknown => Some("Unknown"),
         Standing::Info => None,
     }
 }
@@ -177,9 +167,8 @@ likenew_core::sentences! {
     pub(crate) fn caveat(sentence: &str) = "Caveat: {}", clean(sentence);
     /// How many items a screen leaves out: `… 12 more rows`.
     pub(crate) fn more(count: usize, one: &str, several: &str) = "… {}", more_of(count, one, several);
-    /// Lines that a chart leaves out.
-    pub(crate) fn lines_left_out(lines: usize) =
-        "… and {}: --json or --html has all of them", more_of(lines, "line", "lines");
+    /// What a terminal leaves out.
+    fn left_out(what: &str) = "… and {what}: --json or --html has all of them";
     /// Points that no axis can show.
     pub(crate) fn points_beyond(count: usize) = "points beyond 10³⁰ left out: {count}";
 }
@@ -249,13 +238,18 @@ fn more_of(count: usize, one: &str, several: &str) -> String {
     format!("{count} more {}", if count == 1 { one } else { several })
 }
 
+/// Lines that a chart leaves out.
+pub(crate) fn lines_left_out(lines: usize) -> String {
+    left_out(&more_of(lines, "line", "lines"))
+}
+
 /// How many rows and columns a table or heat map leaves out; at least one.
 pub(crate) fn cells_left_out(rows: usize, columns: usize) -> String {
     let (more_rows, more_columns) = (more_of(rows, "row", "rows"), more_of(columns, "column", "columns"));
     match (rows, columns) {
-        (_, 0) => format!("… and {more_rows}: --json or --html has all of them"),
-        (0, _) => format!("… and {more_columns}: --json or --html has all of them"),
-        _ => format!("… and {more_rows} and {more_columns}: --json or --html has all of them"),
+        (_, 0) => left_out(&more_rows),
+        (0, _) => left_out(&more_columns),
+        _ => left_out(&format!("{more_rows} and {more_columns}")),
     }
 }
 
@@ -265,7 +259,7 @@ pub(crate) const NO_ROWS: &str = "no rows";
 pub(crate) const NOTHING_TO_DRAW: &str = "nothing to draw";
 /// For a chart whose intervals are only on the HTML page.
 pub(crate) const INTERVALS_ELSEWHERE: &str = "The intervals around the lines: --json or --html has them.";
-/// For charts on the plain page.
+/// For charts on a page without scripts.
 pub(crate) const PICTURES_NEED_SCRIPTS: &str = "Charts need a browser with JavaScript enabled.";
 
 /// Target, program, and the limits of the measurement, in sentences.
@@ -358,11 +352,6 @@ fn device_counters(counters: &FlashCounters) -> String {
             format!("{run} Lifetime erases per block: {min} to {max}, {mean} on average; {bad} bad blocks.")
         }
     }
-}
-
-/// The ratio of two speeds.
-pub(crate) fn ratio(value: f64) -> String {
-    Factor(value).to_string()
 }
 
 #[cfg(test)]

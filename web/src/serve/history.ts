@@ -1,12 +1,12 @@
 /** What matters of drives over time, as data and as a chart. */
 
+import { REFERENCES } from "../declared";
 import { colored } from "../pictures";
 import type { Picture, ShownLine, ShownSeries } from "../shown";
-import { nameOf } from "../proof";
-import type { Heading, Table } from "../Table";
-import { DATE, spell } from "../units";
+import { plainHeading } from "../Table";
+import type { Table } from "../Table";
+import { DATE, spell, wordsOf } from "../units";
 import type { Check, CheckMetric, DriveHistory, DriveSummary, MetricHistory, RunEntry, UnknownDrive } from "./answers";
-import { REFERENCES } from "../wording";
 import {
   CHECKED,
   CHECKS,
@@ -24,6 +24,9 @@ import {
   when,
   wholePercent,
 } from "./wording";
+
+/** The name of a metric. */
+export const nameOf = (metric: string): string => wordsOf(metric, "metric");
 
 const sizeOf = ({ ratio }: { ratio: number }): number => Math.abs(Math.log(ratio));
 
@@ -158,25 +161,16 @@ export function checkRows({ metrics, checks }: DriveHistory): CheckRow[] {
   }));
 }
 
-const heading = (text: string, key: string, beside: string[] = [], number = false): Heading => ({
-  text,
-  of: null,
-  key,
-  beside,
-  number,
-  group: 0,
-});
-
 /** The list of runs as a table to copy. */
 export function runsTable(runs: RunEntry[]): Table {
   const cell = (value: string | null) => ({ text: value ?? "–", value });
   return {
     title: NAV.runs,
     headings: [
-      heading(COLUMNS.command, "procedure"),
-      heading(COLUMNS.target, "target"),
-      heading(COLUMNS.started, "started_at", ["run"]),
-      heading(FOUND, "summary", ["standing"]),
+      plainHeading(COLUMNS.command, "procedure"),
+      plainHeading(COLUMNS.target, "target"),
+      plainHeading(COLUMNS.started, "started_at", { beside: ["run"] }),
+      plainHeading(FOUND, "summary", { beside: ["standing"] }),
     ],
     rows: runs.map(({ name, procedure, target, started_at, standing, summary, error }) => [
       cell(procedure),
@@ -193,9 +187,9 @@ export function checksTable(drive: DriveHistory): Table {
   return {
     title: CHECKS,
     headings: [
-      heading(CHECKED, "started_at", ["run"]),
-      ...metrics.map(({ metric }) => heading(nameOf(metric), `${metric}_percent_of_first`, [`${metric}_per_s`], true)),
-      heading(FOUND, "summary", ["standing"]),
+      plainHeading(CHECKED, "started_at", { beside: ["run"] }),
+      ...metrics.map(({ metric }) => plainHeading(nameOf(metric), `${metric}_percent_of_first`, { beside: [`${metric}_per_s`], number: true })),
+      plainHeading(FOUND, "summary", { beside: ["standing"] }),
     ],
     rows: checkRows(drive).map(({ check: { run, started_at, standing, summary, metrics: values }, cells }) => [
       { text: when(started_at), value: started_at, beside: [run] },

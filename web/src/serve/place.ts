@@ -53,7 +53,6 @@ function decode(part: string): string {
 const address = (...parts: string[]): string => `#/${parts.map(encodeURIComponent).join("/")}`;
 
 export const toDrives = address("drives");
-export const toHistory = address("history");
 export const toSimulated = address("simulated");
 export const toDriveHistory = (key: string): string => address("history", key);
 export const toRuns = (offset = 0): string => (offset > 0 ? address("runs", String(offset)) : address("runs"));

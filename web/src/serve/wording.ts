@@ -1,8 +1,9 @@
 /** Everything that the pages of the server say. */
 
+import { REFERENCES } from "../declared";
 import type { OverviewTable } from "../Document";
 import { spell, speedChange, withRange } from "../units";
-import { REFERENCES, WORDS } from "../wording";
+import { WORDS } from "../wording";
 import type { CheckMetric, IoRate, Job, MetricHistory, Order, Progress } from "./answers";
 
 export const NAV = { drives: "Drives", start: "New run", runs: "Earlier runs" };

@@ -123,8 +123,17 @@ fn shell_words(command: &str) -> Vec<&str> {
 }
 
 impl Page {
-    /// The details: summary, answers with evidence and actions, tables, charts, and how the run was made.
+    /// The details: summary, answers with evidence and actions, how the run was made, tables, and charts.
     pub(super) fn details(&self, group: &Group<'_>) -> Vec<String> {
+        let mut blocks = self.results_and_tables(group);
+        let pictures = group.pictures();
+        let shown = pictures.iter().filter(|picture| !picture.axis_implied);
+        blocks.extend(shown.map(|picture| self.picture(picture)));
+        blocks
+    }
+
+    /// The details without charts.
+    pub(super) fn results_and_tables(&self, group: &Group<'_>) -> Vec<String> {
         let mut blocks = Vec::new();
         for (member, name) in group.members.iter().zip(&group.names) {
             let mut block = String::new();
@@ -135,9 +144,6 @@ impl Page {
             blocks.push(block);
         }
         blocks.extend(group.tables().iter().map(|(title, grid)| self.table(title, grid)));
-        let pictures = group.pictures();
-        let shown = pictures.iter().filter(|picture| !picture.axis_implied);
-        blocks.extend(shown.map(|picture| self.picture(picture)));
         blocks
     }
 

@@ -84,7 +84,7 @@ impl Page {
 
     /// A series under its title, in at most this many lines; empty if it needs more.
     pub(super) fn picture_within(&self, picture: &Picture, lines_max: usize) -> Vec<String> {
-        let inner = Page { width: self.width - 2, paint: Paint { color: self.paint.color } };
+        let inner = Page { width: self.width - 2, ..*self };
         let (series, _) = drawable(&picture.series);
         let bars: usize = series.lines.iter().map(|line| line.points.len()).sum();
         if bars == 0 {

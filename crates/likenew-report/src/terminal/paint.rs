@@ -7,6 +7,7 @@ use crate::scale;
 use crate::unit::Unit;
 
 /// Adds styles to text if the terminal shows them.
+#[derive(Clone, Copy)]
 pub(super) struct Paint {
     /// Whether the terminal shows them.
     pub(super) color: bool,

@@ -242,7 +242,7 @@ impl Page {
     fn overview_plot(&self, document: &Document, lines_max: usize) -> Vec<String> {
         let series = document.overview.series.as_ref().and_then(|name| document.series.get(name));
         let Some(series) = series else { return Vec::new() };
-        let picture = Picture { series: series.clone(), range: None, axis_implied: false };
+        let picture = Picture::alone(series.clone());
         self.picture_within(&picture, lines_max)
     }
 

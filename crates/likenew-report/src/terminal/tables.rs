@@ -12,8 +12,6 @@ use crate::column::{Grid, Heading, is_number_column};
 use crate::unit::clean;
 use crate::wording;
 
-/// Most rows of a table that is shown whole: a longer table is evidence rather than an answer.
-const ROWS_MAX: usize = 24;
 /// First rows that are shown of a longer table.
 const ROWS_FIRST: usize = 8;
 /// The only line is below the headings.
@@ -30,7 +28,7 @@ impl Page {
         if grid.rows.is_empty() {
             return text + &self.paint.faint(wording::NO_ROWS) + "\n";
         }
-        let whole = grid.rows.len() <= ROWS_MAX;
+        let whole = grid.rows.len() <= self.rows_max;
         let rows = if whole { &grid.rows[..] } else { &grid.rows[..ROWS_FIRST] };
         let mut parts = parts(&grid.headings, rows, self.width);
         if !whole {
