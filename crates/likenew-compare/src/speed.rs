@@ -4,47 +4,40 @@ use std::collections::HashMap;
 
 use indexmap::IndexMap;
 use likenew_core::findings::Row;
-use likenew_stats::interval::{CONFIDENCE_95, WINDOWS_MIN, window_interval};
-use likenew_stats::summary::mean;
+use likenew_procedure_support::estimate::Estimate;
+use likenew_stats::interval::{CONFIDENCE_95, Interval, WINDOWS_MIN, window_interval};
+use likenew_stats::summary::{mean, median};
 use serde_json::Value;
 
-use super::speed_ratio::{ComparedRun, SpeedRatio};
-use super::wording;
+use crate::{ComparedRun, SpeedRatio, wording};
 
 /// A table with a column of speeds. `is_sampled`: all rows sample one speed, such as the files of a fill.
 struct SpeedTable {
     name: &'static str,
     column: &'static str,
-    low: &'static str,
-    high: &'static str,
     is_sampled: bool,
 }
 
-const fn measured(
-    name: &'static str,
-    column: &'static str,
-    low: &'static str,
-    high: &'static str,
-) -> SpeedTable {
-    SpeedTable { name, column, low, high, is_sampled: false }
+const fn measured(name: &'static str, column: &'static str) -> SpeedTable {
+    SpeedTable { name, column, is_sampled: false }
 }
 
 const fn sampled(name: &'static str, column: &'static str) -> SpeedTable {
-    SpeedTable { name, column, low: "", high: "", is_sampled: true }
+    SpeedTable { name, column, is_sampled: true }
 }
 
 /// Tables of all procedures.
 const TABLES: [SpeedTable; 12] = [
-    measured("metrics", "measured_per_s", "low_per_s", "high_per_s"),
-    measured("results", "bytes_per_s", "bytes_per_s_low", "bytes_per_s_high"),
-    measured("matrix", "bytes_per_s", "bytes_per_s_low", "bytes_per_s_high"),
-    measured("levels", "steady_bytes_per_s", "steady_bytes_per_s_low", "steady_bytes_per_s_high"),
-    measured("levels", "bytes_per_s", "bytes_per_s_low", "bytes_per_s_high"),
-    measured("compressibility", "bytes_per_s", "bytes_per_s_low", "bytes_per_s_high"),
-    measured("fit", "throughput_bytes_per_s", "throughput_bytes_per_s_low", "throughput_bytes_per_s_high"),
-    measured("workloads", "bytes_per_s", "bytes_per_s_low", "bytes_per_s_high"),
-    measured("commits", "commits_per_s", "commits_per_s_low", "commits_per_s_high"),
-    measured("applications", "score", "score_low", "score_high"),
+    measured("metrics", "measured_per_s"),
+    measured("results", "bytes_per_s"),
+    measured("matrix", "bytes_per_s"),
+    measured("levels", "steady_bytes_per_s"),
+    measured("levels", "bytes_per_s"),
+    measured("compressibility", "bytes_per_s"),
+    measured("fit", "throughput_bytes_per_s"),
+    measured("workloads", "bytes_per_s"),
+    measured("commits", "commits_per_s"),
+    measured("applications", "score"),
     sampled("files", "bytes_per_s"),
     sampled("curve", "bytes_per_s"),
 ];
@@ -104,8 +97,12 @@ fn of_row(table: &SpeedTable, row: &Row) -> Option<Speed> {
         (_, "commits_per_s") => "commits/s",
         _ => "bytes/s",
     };
-    let low = number(row, table.low).unwrap_or(value).min(value);
-    let high = number(row, table.high).unwrap_or(value).max(value);
+    // In a check, the ends are `low_per_s` and `high_per_s`.
+    let end = |end: &str| {
+        let of_column = number(row, &format!("{}_{end}", table.column));
+        of_column.or_else(|| number(row, &format!("{end}_per_s"))).unwrap_or(value)
+    };
+    let (low, high) = (end("low").min(value), end("high").max(value));
     let cells = || row.iter().take_while(|(key, _)| *key != table.column);
     let (name, test) =
         (wording::speed(cells()), wording::speed(cells().filter(|(key, _)| *key != "workload")));
@@ -120,7 +117,7 @@ fn of_samples(table: &SpeedTable, rows: &[Row]) -> Option<Speed> {
     let samples: Vec<(String, f64)> =
         rows.iter().filter_map(|row| Some((place(row)?, positive(row, table.column)?))).collect();
     let values: Vec<f64> = samples.iter().map(|(_, value)| *value).collect();
-    let value = likenew_stats::summary::median(&values)?;
+    let value = median(&values)?;
     let name = wording::sampled_speed(table.name).to_owned();
     Some(Speed { test: name.clone(), name, unit: "bytes/s", value, basis: Basis::Samples(samples) })
 }
@@ -143,13 +140,12 @@ pub(crate) fn ratio_of(runs: [&ComparedRun<'_>; 2], first: &Speed, other: &Speed
         _ => return None,
     };
     let error = runs.iter().fold(error, |error, run| error.hypot(run.scatter()));
+    let [low, high] = [center - REACH_95 * error, center + REACH_95 * error].map(f64::exp);
     Some(SpeedRatio {
         name: first.name.clone(),
         unit: first.unit,
         values: [first.value, other.value],
-        ratio: center.exp(),
-        low: (center - REACH_95 * error).exp(),
-        high: (center + REACH_95 * error).exp(),
+        ratio: Estimate { value: center.exp(), interval: Some(Interval { low, high }) },
     })
 }
 
@@ -172,12 +168,12 @@ fn paired(first: &[(String, f64)], other: &[(String, f64)]) -> Option<(f64, f64)
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::speed_ratio::Difference;
-    use indexmap::IndexMap;
     use likenew_core::drive::TargetKind;
     use likenew_core::procedure::Plan;
+    use likenew_procedure_support::estimate::Verdict;
     use serde_json::json;
+
+    use super::*;
 
     fn tables(name: &str, rows: Value) -> IndexMap<String, Vec<Row>> {
         let rows = rows.as_array().unwrap().iter().map(|row| row.as_object().unwrap().clone()).collect();
@@ -256,23 +252,23 @@ mod tests {
     fn half_the_speed_is_half_with_an_interval_of_both() {
         let half = ratio(TargetKind::Simulated, false, &speed(100.0, 1.03), &speed(50.0, 1.04)).unwrap();
         // Errors of 3% and 4% add up to 5%.
-        let reach = half.high / half.ratio;
-        assert!((half.ratio - 0.5).abs() < 1e-12 && (reach - 1.05).abs() < 0.001, "{half:?}");
-        assert_eq!(half.difference(), Difference::Slower);
+        let reach = half.ratio.ends()[1] / half.ratio.value;
+        assert!((half.ratio.value - 0.5).abs() < 1e-12 && (reach - 1.05).abs() < 0.001, "{half:?}");
+        assert_eq!(half.difference(), Verdict::Below);
         let exact = ratio(TargetKind::Simulated, false, &speed(100.0, 1.0), &speed(101.0, 1.0)).unwrap();
-        assert_eq!((exact.low, exact.difference()), (exact.high, Difference::Same));
+        assert_eq!((exact.ratio.low(), exact.difference()), (exact.ratio.high(), Verdict::Alike));
     }
 
     #[test]
     fn a_real_drive_is_only_slower_by_more_than_it_scatters() {
         let (new, used) = (speed(100.0, 1.01), speed(92.0, 1.01));
         let difference = |kind, is_virtual| ratio(kind, is_virtual, &new, &used).unwrap().difference();
-        assert_eq!(difference(TargetKind::Simulated, false), Difference::Slower);
-        assert_eq!(difference(TargetKind::Device, false), Difference::Unclear);
+        assert_eq!(difference(TargetKind::Simulated, false), Verdict::Below);
+        assert_eq!(difference(TargetKind::Device, false), Verdict::Unclear);
         let much = ratio(TargetKind::Device, false, &new, &speed(70.0, 1.01)).unwrap();
-        assert_eq!(much.difference(), Difference::Slower);
+        assert_eq!(much.difference(), Verdict::Below);
         let shared = ratio(TargetKind::Device, true, &new, &speed(70.0, 1.01)).unwrap();
-        assert_eq!(shared.difference(), Difference::Unclear, "a virtual disk does that unchanged");
+        assert_eq!(shared.difference(), Verdict::Unclear, "a virtual disk does that unchanged");
     }
 
     #[test]
@@ -289,7 +285,8 @@ mod tests {
         };
         let half = ratio(TargetKind::Simulated, false, &samples(1.0), &samples(0.5)).unwrap();
         // Outer tracks are twice as fast as inner ones, but the ratio is the same everywhere.
-        assert!((half.ratio - 0.5).abs() < 1e-9 && half.high - half.low < 1e-9, "{half:?}");
+        assert!((half.ratio.value - 0.5).abs() < 1e-9, "{half:?}");
+        assert!(half.ratio.half_width().unwrap() < 1e-9, "{half:?}");
         let mut few = samples(1.0);
         let Basis::Samples(places) = &mut few.basis else { panic!() };
         places.truncate(WINDOWS_MIN - 1);

@@ -3,9 +3,11 @@
 use likenew_core::findings::Answer;
 use likenew_core::quantity::{Factor, Iops, Rate, Share, Size, SpeedChange, range, with_change_range};
 use likenew_core::units::{Number, digits};
+use likenew_procedure_support::estimate::{Estimate, Verdict};
+use likenew_procedure_support::wording::MISSING;
 use serde_json::Value;
 
-use crate::speed_ratio::{ComparedRun, Difference, SAME_WITHIN, SpeedRatio};
+use crate::{ComparedRun, SAME_WITHIN, SpeedRatio};
 
 pub(crate) const CHART_X: &str = "speed";
 
@@ -32,8 +34,6 @@ likenew_core::sentences! {
 const NAMED_MAX: usize = 3;
 /// Ratio from which changes are a factor, not percent. Chosen: `1.1× slower` is harder to imagine than `10% slower`.
 const FACTOR_FROM: f64 = 1.25;
-/// The table's mark for an unknown value.
-const MISSING: &str = "–";
 
 /// Metrics of a check, in words.
 const METRICS: [(&str, &str); 6] = [
@@ -100,8 +100,8 @@ fn factor(ratio: f64) -> String {
 }
 
 /// `1.83× slower (1.82–1.84)`, `12% faster (10–14%)`.
-fn change_with_range(speed_ratio: &SpeedRatio) -> String {
-    let SpeedRatio { ratio, low, high, .. } = *speed_ratio;
+fn change_with_range(estimate: Estimate) -> String {
+    let (ratio, [low, high]) = (estimate.value, estimate.ends());
     if ratio.max(1.0 / ratio) < FACTOR_FROM {
         return with_change_range(SpeedChange(ratio), SpeedChange(low), SpeedChange(high));
     }
@@ -137,23 +137,22 @@ pub(crate) fn cells(name: &str, unit: &str, first: f64, ratios: &[Option<&SpeedR
 /// The verdict in words, with the change if it is clear.
 pub(crate) fn difference(speed_ratio: &SpeedRatio) -> String {
     match speed_ratio.difference() {
-        Difference::Slower | Difference::Faster => change(speed_ratio.ratio),
-        Difference::Same => "same".to_owned(),
-        Difference::Unclear => "unclear".to_owned(),
+        Verdict::Below | Verdict::Above => change(speed_ratio.ratio.value),
+        Verdict::Alike => "same".to_owned(),
+        Verdict::Unclear | Verdict::OnePass => "unclear".to_owned(),
     }
 }
 
 /// The verdict in words, with the interval.
 fn difference_with_range(speed_ratio: &SpeedRatio) -> String {
+    let (ratio, text) = (speed_ratio.ratio, difference(speed_ratio));
     match speed_ratio.difference() {
-        Difference::Slower | Difference::Faster => change_with_range(speed_ratio),
-        Difference::Same => difference(speed_ratio),
-        Difference::Unclear => format!(
-            "{} ({} to {})",
-            difference(speed_ratio),
-            change(speed_ratio.low),
-            change(speed_ratio.high)
-        ),
+        Verdict::Below | Verdict::Above => change_with_range(ratio),
+        Verdict::Alike => text,
+        Verdict::Unclear | Verdict::OnePass => {
+            let [low, high] = ratio.ends().map(change);
+            format!("{text} ({low} to {high})")
+        }
     }
 }
 
@@ -167,19 +166,21 @@ pub(crate) fn several(first: &str, largest: &[(&str, String)]) -> String {
 /// The largest difference of one run: `SEQ write 2.00× slower and 3 more`.
 pub(crate) fn largest_difference(ratios: &[SpeedRatio]) -> String {
     match &clear(ratios)[..] {
-        [] if ratios.iter().all(|ratio| ratio.difference() == Difference::Same) => "the same".into(),
+        [] if ratios.iter().all(|ratio| ratio.difference() == Verdict::Alike) => "the same".into(),
         [] => "no clear difference".into(),
-        [only] => format!("{} {}", only.name, change(only.ratio)),
-        [largest, rest @ ..] => {
-            format!("{} {} and {} more", largest.name, change(largest.ratio), Number(rest.len() as f64))
-        }
+        [only] => named(only),
+        [largest, rest @ ..] => format!("{} and {} more", named(largest), Number(rest.len() as f64)),
     }
+}
+
+/// `SEQ write 2.00× slower`.
+fn named(speed_ratio: &SpeedRatio) -> String {
+    format!("{} {}", speed_ratio.name, change(speed_ratio.ratio.value))
 }
 
 /// Clear differences, largest first.
 fn clear(ratios: &[SpeedRatio]) -> Vec<&SpeedRatio> {
-    let is_clear =
-        |ratio: &&SpeedRatio| matches!(ratio.difference(), Difference::Slower | Difference::Faster);
+    let is_clear = |ratio: &&SpeedRatio| matches!(ratio.difference(), Verdict::Below | Verdict::Above);
     let mut clear: Vec<&SpeedRatio> = ratios.iter().filter(is_clear).collect();
     clear.sort_by(|one, two| two.size().total_cmp(&one.size()));
     clear
@@ -187,9 +188,8 @@ fn clear(ratios: &[SpeedRatio]) -> Vec<&SpeedRatio> {
 
 /// All differences of a run: the largest are named, the others counted.
 pub(crate) fn differences(ratios: &[SpeedRatio]) -> String {
-    let count =
-        |difference: Difference| ratios.iter().filter(|ratio| ratio.difference() == difference).count();
-    let (same, unclear) = (count(Difference::Same), count(Difference::Unclear));
+    let count = |verdict| ratios.iter().filter(|ratio| ratio.difference() == verdict).count();
+    let (same, unclear) = (count(Verdict::Alike), count(Verdict::Unclear));
     let clear = clear(ratios);
     let within = Share(SAME_WITHIN - 1.0);
     match (clear.len(), same, unclear) {
@@ -198,11 +198,10 @@ pub(crate) fn differences(ratios: &[SpeedRatio]) -> String {
         (0, 0, _) => return "no clear difference between the two runs".into(),
         _ => {}
     }
-    let named: Vec<String> =
-        clear.iter().take(NAMED_MAX).map(|speed| format!("{} {}", speed.name, change(speed.ratio))).collect();
+    let named: Vec<String> = clear.iter().copied().take(NAMED_MAX).map(named).collect();
     let mut parts = vec![named.join(", ")];
     let rest = &clear[named.len()..];
-    let slower = rest.iter().filter(|ratio| ratio.difference() == Difference::Slower).count();
+    let slower = rest.iter().filter(|ratio| ratio.difference() == Verdict::Below).count();
     let others = [
         (slower, "slower"),
         (rest.len() - slower, "faster"),
@@ -257,11 +256,14 @@ pub(crate) fn other_settings(keys: &[&str]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use likenew_stats::interval::Interval;
+
     use super::*;
 
     fn speed_ratio(name: &str, low: f64, high: f64) -> SpeedRatio {
         let ratio = (low * high).sqrt();
-        SpeedRatio { name: name.into(), unit: "bytes/s", values: [1.0, ratio], ratio, low, high }
+        let estimate = Estimate { value: ratio, interval: Some(Interval { low, high }) };
+        SpeedRatio { name: name.into(), unit: "bytes/s", values: [1.0, ratio], ratio: estimate }
     }
 
     #[test]

@@ -15,6 +15,7 @@ use likenew_core::workload::{DEPTH_LIMIT, Workload};
 use likenew_procedure_support::failures::{failure_answers, spare_failing_drive};
 use likenew_procedure_support::fit::{Fitting, Options, Unfit, file_size_to_fill, on_or_off};
 use likenew_procedure_support::options::{DAY, check_multiple, check_range};
+use likenew_procedure_support::overview::list_below_summary;
 use likenew_procedure_support::wording::{answer_as_summary, ended_early, out_of_range, too_small_for};
 use serde::{Deserialize, Serialize};
 
@@ -34,7 +35,7 @@ pub struct AgeOptions {
     /// delete small files)
     #[arg(long, default_value = "fill", value_name = "NAME")]
     pub recipe: Recipe,
-    /// How much to write while aging [default: as much as the span holds]
+    /// How much to write while aging, after the fill of overwrite [default: as much as the span holds]
     #[arg(long, value_parser = parse_size, value_name = "SIZE")]
     #[serde(with = "size_text::optional", skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
@@ -77,18 +78,19 @@ impl Options for AgeOptions {
     const DESCRIPTOR: &'static Descriptor = &DESCRIPTOR;
     const WRITES: bool = true;
 
-    /// Sets span and file size in a folder, and limits the random span: measuring must not age the drive.
+    /// In a folder, sets the span and the size of files. Limits the random span to a quarter of the span, so that measuring
+    /// does not age the drive.
     fn fit(&mut self, fitting: &mut Fitting<'_>) -> Result<(), Unfit> {
         /// The random span is at most the span divided by this.
-        const RANDOM_SPAN_PART: u64 = 4;
+        const RANDOM_SPAN_DIVISOR: u64 = 4;
         /// Most small files that fill a folder, because all of them stay open.
-        const SMALL_FILES: u64 = 16_384;
-        let too_little = |bytes| too_small_for("aging", bytes, RANDOM_SPAN_STEP * RANDOM_SPAN_PART);
+        const SMALL_FILES_MAX: u64 = 16_384;
+        let too_little = |bytes| too_small_for("aging", bytes, RANDOM_SPAN_STEP * RANDOM_SPAN_DIVISOR);
         let (usable, small) = (fitting.usable()?, u64::from(FILE_BYTES));
         if fitting.is_folder {
             let is_churn = self.recipe == Recipe::Churn;
-            let most = if is_churn { usable.min(SMALL_FILES * small) } else { usable };
-            let span = self.span.unwrap_or(most);
+            let span_max = if is_churn { usable.min(SMALL_FILES_MAX * small) } else { usable };
+            let span = self.span.unwrap_or(span_max);
             let file_size = if is_churn { small } else { file_size_to_fill(span) };
             if span < file_size {
                 return Err(too_little(span).into());
@@ -99,8 +101,8 @@ impl Options for AgeOptions {
             }
         }
         if !(fitting.is_chosen)("random_span") {
-            let most = self.span.unwrap_or(usable) / RANDOM_SPAN_PART;
-            self.random_span = self.random_span.min(most - most % RANDOM_SPAN_STEP);
+            let span_max = self.span.unwrap_or(usable) / RANDOM_SPAN_DIVISOR;
+            self.random_span = self.random_span.min(span_max - span_max % RANDOM_SPAN_STEP);
             if self.random_span == 0 {
                 return Err(too_little(self.span.unwrap_or(usable)).into());
             }
@@ -109,15 +111,19 @@ impl Options for AgeOptions {
     }
 }
 
-/// Random spans are multiples of this.
+/// Random spans are multiples of this, in bytes.
 pub const RANDOM_SPAN_STEP: u64 = 16 << 20;
+/// Largest random span, in bytes. Chosen: beyond any drive.
+const RANDOM_SPAN_MAX: u64 = 1 << 50;
 /// The zone of applications is the random span divided by this.
-const FILES_PART: u64 = 4;
+const APPLICATION_ZONE_DIVISOR: u64 = 4;
+/// Fewest bytes of a pass over that zone, and the unit of the size of files: the longest sequential I/O.
+const MIB: u64 = 1 << 20;
 
 impl AgeOptions {
     /// Bytes of the zone of applications.
-    fn files_bytes(&self) -> u64 {
-        self.random_span / FILES_PART
+    fn application_zone_bytes(&self) -> u64 {
+        self.random_span / APPLICATION_ZONE_DIVISOR
     }
 }
 
@@ -135,12 +141,12 @@ impl Age {
         let AgeOptions { passes, time, idle, random_span, depth, file_size, .. } = options;
         if random_span < RANDOM_SPAN_STEP
             || !random_span.is_multiple_of(RANDOM_SPAN_STEP)
-            || random_span > 1 << 50
+            || random_span > RANDOM_SPAN_MAX
         {
             return Err(wording::random_span_has_wrong_size(random_span));
         }
         check_range("passes", passes, 1..=100)?;
-        if options.files_bytes() / u64::from(passes) < 1 << 20 {
+        if options.application_zone_bytes() / u64::from(passes) < MIB {
             return Err(wording::too_many_passes(passes, random_span));
         }
         if !(Nanos::from_millis(u64::from(passes))..=DAY).contains(&time) {
@@ -150,7 +156,7 @@ impl Age {
             return Err(out_of_range("idle", idle, 0, "30d"));
         }
         check_range("depth", u64::from(depth), 1..=DEPTH_LIMIT)?;
-        check_multiple("file_size", file_size, 1 << 20)?;
+        check_multiple("file_size", file_size, MIB)?;
         if options.trim && options.recipe != Recipe::Churn {
             return Err(wording::recipe_deletes_nothing(options.recipe));
         }
@@ -246,16 +252,15 @@ impl Age {
         findings
     }
 
-    /// Adds the table of new and used; below it the idle time, and every other problem or open question.
+    /// Adds the table of new and used, and below it every answer that neither the summary nor the table shows.
     fn add_overview(&self, findings: &mut Findings, comparisons: &[Comparison]) {
         let known = comparisons.iter().filter(|comparison| comparison.value(Phase::New).is_some());
-        let table = wording::table(&known.collect::<Vec<_>>(), self.has_idle(), NOTICED_PERCENT);
-        findings.overview.table = (!table.rows.is_empty()).then_some(table);
+        let known: Vec<&Comparison> = known.collect();
+        findings.overview.table =
+            (!known.is_empty()).then(|| wording::table(&known, self.has_idle(), NOTICED_PERCENT));
         // The summary repeats the first answer, and the table shows these.
         let in_table = ["sequential_write", "application_score", "random_read", "sequential_read"];
-        let remarks =
-            findings.answers.iter().skip(1).filter(|answer| !in_table.contains(&answer.id.as_str()));
-        findings.overview.answers = remarks.map(|answer| answer.id.clone()).collect();
+        list_below_summary(findings, |answer| !in_table.contains(&answer.id.as_str()));
     }
 }
 
@@ -285,14 +290,6 @@ impl Phase {
     }
 }
 
-/// Which direction is better. A drop is always a change for the worse: for a rate the share that is lost,
-/// 100% at most; for a latency the share that is added, without limit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Better {
-    Higher,
-    Lower,
-}
-
 /// How the passes of a metric become one number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Summary {
@@ -308,9 +305,8 @@ enum Summary {
 #[derive(Clone, Debug)]
 struct Comparison {
     test: &'static str,
-    /// The unit of its values: `bytes/s`, `ns` or `points`.
+    /// The unit of its values: `bytes/s`, `ns` or `points`. Of times less is better, of the others more.
     unit: &'static str,
-    better: Better,
     summary: Summary,
     /// The value of each pass, by phase in the order of [`Phase::ALL`].
     passes: [Vec<f64>; 3],

@@ -319,14 +319,14 @@ impl Apps {
 
     fn findings(&self, evidence: &Evidence, measured: &AppResults<'_>, planned: usize) -> Findings {
         let done = evidence.segments.len();
-        let run = Run { options: &self.options, evidence };
+        let run = Run { options: &self.options, evidence, measured };
         let mut findings = Findings::default();
-        run.put(&mut findings, measured);
+        run.put_answers(&mut findings);
         let unfinished = (done < planned).then(|| ended_early(done, planned));
         add_failures(&mut findings.answers, evidence, unfinished);
         results::finish(&mut findings);
-        results::put_tables(&mut findings, measured, self.options.consistency);
-        results::put_series(&mut findings, measured, self.options.consistency);
+        run.put_tables(&mut findings);
+        run.put_series(&mut findings);
         findings
     }
 }

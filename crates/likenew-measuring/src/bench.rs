@@ -29,6 +29,7 @@ use likenew_stats::interval::{Goal, Interval, Precision, precision};
 use likenew_stats::summary::{maximum, minimum};
 use serde::{Deserialize, Serialize};
 pub use wording::DESCRIPTOR;
+use wording::TableRow;
 
 use crate::commits::{self, CommitBy, CommitTest, Commits};
 
@@ -210,7 +211,8 @@ impl Procedure for Bench {
         let _ended =
             self.measure(steps, &mut measured).and_then(|()| self.measure_commits(steps, &mut commits));
         Ok(steps.conclude(|evidence| {
-            let line = |(op, test, passes)| ResultLine::new(test, op, passes, self.goal());
+            let goal = self.goal();
+            let line = |(op, test, passes)| ResultLine::new(test, op, passes, goal.as_ref());
             let lines: Vec<ResultLine<'_>> = measured.into_iter().filter_map(line).collect();
             let commits = commits.iter().filter_map(|(test, passes)| Commits::new(*test, passes));
             self.findings(evidence, &lines, &commits.collect::<Vec<_>>())
@@ -292,8 +294,8 @@ impl Bench {
                     .filter_map(|(line, usual)| Some(line.usual_row(usual.as_ref()?)));
                 findings.tables.insert("usual".into(), rows.collect());
             }
-            findings.overview.table =
-                Some(wording::table(lines.iter().map(ResultLine::cells), &usual, commits));
+            let rows = lines.iter().zip(&usual).map(|(line, usual)| line.table_row(usual.as_ref()));
+            findings.overview.table = Some(wording::table(rows.chain(commits.iter().map(TableRow::from))));
             findings.series.insert("bandwidth".into(), bandwidth(lines));
         }
         let coverage = if self.options.precise.is_none() { self.coverage(lines) } else { None };
@@ -313,7 +315,7 @@ fn headline<'a>(lines: &[ResultLine<'a>]) -> Vec<(&'a Test, Vec<wording::OpSpeed
     tests.dedup();
     let speed = |line: &ResultLine<'_>| wording::OpSpeed {
         op: line.op,
-        rate: Rate(line.speed.value),
+        rate: Rate(line.passes.rate.value),
         iops: Iops(line.iops()),
     };
     let of_test = |test: &'a Test| lines.iter().filter(|line| line.test == test).map(speed).collect();
@@ -323,7 +325,7 @@ fn headline<'a>(lines: &[ResultLine<'a>]) -> Vec<(&'a Test, Vec<wording::OpSpeed
 fn speed_answer(lines: &[ResultLine<'_>], tests: &[(&Test, Vec<wording::OpSpeed>)]) -> Answer {
     let passes = || lines.iter().map(|line| line.passes.speeds.len() as u64);
     let answer = wording::speed(tests, (passes().min().unwrap_or(0), passes().max().unwrap_or(0)));
-    lines[0].speed.not_negative().put(answer, "bytes/s")
+    lines[0].passes.rate.not_negative().put(answer, "bytes/s")
 }
 
 fn bandwidth(lines: &[ResultLine<'_>]) -> Series {
@@ -331,7 +333,7 @@ fn bandwidth(lines: &[ResultLine<'_>]) -> Series {
     let point = |line: &ResultLine<'_>| {
         let test = line.test.to_string();
         let x = categories.iter().position(|known| *known == test).expect("it is one of them");
-        (line.op.to_string(), [x as f64, line.speed.value])
+        (line.op.to_string(), [x as f64, line.passes.rate.value])
     };
     let drawn = grouped(lines.iter().map(point)).into_iter().map(|(op, points)| Line::new(op, points));
     Series::new(wording::BANDWIDTH_TITLE, Shape::Bars, axis("test", ""), speed())
@@ -417,30 +419,23 @@ struct ResultLine<'a> {
     passes: Passes<'a>,
     /// The number of each pass, from 1, failed ones included.
     numbers: Vec<usize>,
-    /// Mean of the passes, in bytes a second.
-    speed: Estimate,
-    /// Whether its interval is as narrow as `precise` asks.
-    is_precise: bool,
 }
 
 impl<'a> ResultLine<'a> {
     /// `None` if no pass measured anything.
-    fn new(test: &'a Test, op: Mix, segments: Vec<&'a Segment>, goal: Option<Goal>) -> Option<Self> {
-        let passes = Passes::new(segments.iter().copied())?;
+    fn new(test: &'a Test, op: Mix, segments: Vec<&'a Segment>, goal: Option<&Goal>) -> Option<Self> {
+        let passes = Passes::new(segments.iter().copied(), goal)?;
         let numbered = (1..).zip(&segments).filter(|(_, segment)| segment.bytes_per_s().is_some());
-        let numbers = numbered.map(|(number, _)| number).collect();
-        let (speed, precision) = precision_goal::estimate(&passes.speeds, goal.as_ref());
-        let is_precise = matches!(precision, Some(Precision::Reached(_)));
-        Some(Self { test, op, passes, numbers, speed, is_precise })
+        Some(Self { test, op, passes, numbers: numbered.map(|(number, _)| number).collect() })
     }
 
     fn precision(&self) -> MeanPrecision {
-        let half = self.speed.interval.map_or(f64::INFINITY, |interval| (interval.high - interval.low) / 2.0);
+        let Passes { speeds, rate, precision, .. } = &self.passes;
         MeanPrecision {
             name: self.name(),
-            passes: self.passes.speeds.len(),
-            share: half / self.speed.value,
-            enough: self.is_precise,
+            passes: speeds.len(),
+            share: rate.half_width().unwrap_or(f64::INFINITY) / rate.value,
+            enough: matches!(precision, Some(Precision::Reached(_))),
         }
     }
 
@@ -467,9 +462,10 @@ impl<'a> ResultLine<'a> {
             Figure::SmallRead | Figure::SmallWrite => f64::from(self.test.block),
         };
         let (low, high) = usual.range();
-        let interval = Some(Interval { low: low * bytes, high: high * bytes });
-        let speed = Estimate { value: usual.median() * bytes, interval };
-        self.columns().with_estimate("bytes_per_s", Some(speed)).with("models", usual.values.len())
+        let usual_speed = Estimate { value: usual.median(), interval: Some(Interval { low, high }) };
+        let columns =
+            self.columns().with_estimate("bytes_per_s", Some(usual_speed.map(|speed| speed * bytes)));
+        columns.with("models", usual.values.len())
     }
 
     fn iops(&self) -> f64 {
@@ -477,9 +473,10 @@ impl<'a> ResultLine<'a> {
     }
 
     /// Its row on the first screen.
-    fn cells(&self) -> wording::TableRow {
-        let (name, speed) = (self.name(), self.speed.not_negative());
-        wording::TableRow { name, speed, iops: self.iops(), latency: (&self.passes.total).into() }
+    fn table_row(&self, usual: Option<&Usual>) -> TableRow {
+        let (name, speed) = (self.name(), self.passes.rate.not_negative());
+        let (iops, latency) = (self.iops(), (&self.passes.total).into());
+        TableRow { name, speed, iops, latency, usual: usual.map(Usual::to_string) }
     }
 
     fn columns(&self) -> Row {
@@ -487,7 +484,7 @@ impl<'a> ResultLine<'a> {
     }
 
     fn row(&self) -> Row {
-        let columns = self.columns().with_estimate("bytes_per_s", Some(self.speed.not_negative()));
+        let columns = self.columns().with_estimate("bytes_per_s", Some(self.passes.rate.not_negative()));
         columns.with("iops", self.iops()).with_latency(&self.passes.total)
     }
 

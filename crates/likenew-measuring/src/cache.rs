@@ -14,23 +14,23 @@ use likenew_core::tally::Tally;
 use likenew_core::target::{Clock, Geometry};
 use likenew_core::units::{Nanos, duration_text, parse_duration, parse_size, size_text};
 use likenew_core::workload::{Access, Mix, Stream, Until, Workload};
-use likenew_procedure_support::estimate::{Estimate, grouped};
+use likenew_procedure_support::estimate::{Estimate, Verdict, grouped};
 use likenew_procedure_support::failures::add_failures;
 use likenew_procedure_support::fit::{Fitting, Options, Unfit, arguments};
 use likenew_procedure_support::options::{check_multiple, check_range, check_span, check_time};
+use likenew_procedure_support::overview::list_below_summary;
 use likenew_procedure_support::pattern::Pattern;
-use likenew_procedure_support::rerun::Rerun;
+use likenew_procedure_support::rerun::{PASSES_FEW, PASSES_MANY, Rerun};
 use likenew_procedure_support::rows::Columns as _;
 use likenew_procedure_support::series::{axis, estimated_line, speed};
 use likenew_procedure_support::wording::{MEASURED_ONCE, answer_as_summary, ended_early};
 use likenew_procedure_support::workloads::prepare;
-use likenew_stats::interval::Interval;
 use serde::{Deserialize, Serialize};
 use strum::VariantArray as _;
 
 use crate::data::{Test, TestArguments, test_arguments};
 pub use wording::DESCRIPTOR;
-use wording::{RamShare, Speeds};
+use wording::Speeds;
 
 /// How much of the speed is the page cache or the drive's cache?
 #[derive(Args, Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -255,22 +255,20 @@ fn add_overview(findings: &mut Findings, levels: &Levels<'_>, is_failing: bool) 
     };
     let mut drawn: Vec<_> = levels.0.iter().filter(is_drawn).collect();
     drawn.sort_by_key(|measured| (measured.test.pattern == Pattern::Random, measured.op == Op::Read));
-    let table = wording::table(drawn.into_iter());
-    if table.rows.is_empty() {
+    if drawn.is_empty() {
         return;
     }
-    findings.overview.table = Some(table);
+    findings.overview.table = Some(wording::table(&drawn));
     // Open questions about RAM are left out: after failed I/Os nothing settles them; after one pass, more passes do.
     let is_about_ram =
         |answer: &Answer| answer.standing == Standing::Unknown && wording::is_about_ram(answer);
     let is_one_pass = levels.are_of_one_pass();
-    let is_remark = |answer: &&Answer| match answer.standing {
+    let is_remark = |answer: &Answer| match answer.standing {
         Standing::Problem => true,
         Standing::Unknown => !(is_failing || is_one_pass) || !is_about_ram(answer),
         _ => false,
     };
-    let remarks = findings.answers.iter().skip(1).filter(is_remark);
-    findings.overview.answers = remarks.map(|answer| answer.id.clone()).collect();
+    list_below_summary(findings, is_remark);
 }
 
 /// Where an I/O ends.
@@ -417,16 +415,9 @@ impl<'a> MeasuredLevel<'a> {
         Rate(self.speed.value)
     }
 
-    /// A level contains RAM if its share is certainly above the margin, and none if it is certainly below.
-    fn ram_share(&self) -> RamShare {
-        let Some(Estimate { value, interval }) = self.ram else { return RamShare::Uncounted };
-        match interval {
-            None => RamShare::OnePass(Share(value)),
-            Some(interval) if interval.low > MARGIN || interval.high <= MARGIN => {
-                RamShare::Clear(Share(value), interval)
-            }
-            Some(interval) => RamShare::Unclear(Share(value), interval),
-        }
+    /// Whether its share of RAM is above or below a bound; `None` if nothing counts bytes.
+    fn ram_against(&self, bound: f64) -> Option<Verdict> {
+        self.ram.map(|ram| ram.against(bound))
     }
 
     fn row(&self) -> Row {
@@ -508,18 +499,14 @@ impl<'a> Levels<'a> {
 const MARGIN: f64 = 0.05;
 /// Share of likenew's speed without a drive above which its overhead is part of a speed. Chosen.
 const NEAR_TOOL: f64 = 0.5;
-/// Passes to advise after a single one.
-const PASSES_FEW: u32 = 3;
-/// Passes to advise after several that were not enough.
-const PASSES_MANY: u32 = 10;
 
 /// The first pattern's speeds of the drive and of RAM. `None` unless direct I/O reached the drive and buffered I/O
 /// was all RAM.
 fn summary(levels: &Levels<'_>, options: &CacheOptions) -> Option<String> {
     let pattern = options.tests.first()?.pattern;
     let measured = |level, op| levels.get(pattern, level, op);
-    let is_of_drive = |level: &MeasuredLevel<'_>| matches!(level.ram_share(), RamShare::Clear(_, Interval { high, .. }) if high <= MARGIN);
-    let is_of_ram = |level: &MeasuredLevel<'_>| matches!(level.ram_share(), RamShare::Clear(_, Interval { low, .. }) if low >= 1.0 - MARGIN);
+    let is_of_drive = |level: &MeasuredLevel<'_>| level.ram_against(MARGIN) == Some(Verdict::Below);
+    let is_of_ram = |level: &MeasuredLevel<'_>| level.ram_against(1.0 - MARGIN) == Some(Verdict::Above);
     let (read, write) = (measured(Level::Direct, Op::Read)?, measured(Level::Direct, Op::Write)?);
     let (repeated, buffered) =
         (measured(Level::SecondBuffered, Op::Read)?, measured(Level::Buffered, Op::Write)?);
@@ -565,7 +552,7 @@ type RerunWithPasses<'a> = &'a dyn Fn(u32) -> Rerun;
 fn repeated_read(levels: &Levels<'_>, pattern: Pattern, rerun: RerunWithPasses<'_>) -> Option<Answer> {
     let second = levels.get(pattern, Level::SecondBuffered, Op::Read)?;
     let direct = levels.get(pattern, Level::Direct, Op::Read);
-    let answer = wording::repeated_read(pattern, second.ram_share(), speeds(second, direct));
+    let answer = wording::repeated_read(pattern, second.ram, speeds(second, direct));
     let mut answer = with_reasons(answer, second, rerun);
     if let Some(first) = levels.get(pattern, Level::FirstBuffered, Op::Read) {
         answer = answer.with_evidence(wording::first_read(first.rate()));
@@ -579,7 +566,7 @@ fn repeated_read(levels: &Levels<'_>, pattern: Pattern, rerun: RerunWithPasses<'
 fn buffered_write(levels: &Levels<'_>, pattern: Pattern, rerun: RerunWithPasses<'_>) -> Option<Answer> {
     let buffered = levels.get(pattern, Level::Buffered, Op::Write)?;
     let flushed = levels.get(pattern, Level::BufferedFlushed, Op::Write);
-    let answer = wording::buffered_write(pattern, buffered.ram_share(), speeds(buffered, flushed));
+    let answer = wording::buffered_write(pattern, buffered.ram, speeds(buffered, flushed));
     let mut answer = with_reasons(answer, buffered, rerun);
     if let Some(direct) = levels.get(pattern, Level::Direct, Op::Write) {
         answer = answer.with_evidence(wording::direct_write(direct.rate()));
@@ -593,15 +580,13 @@ fn direct(levels: &Levels<'_>, rerun: RerunWithPasses<'_>) -> Option<(Answer, bo
     let high = |level: &&MeasuredLevel<'_>| level.ram.and_then(|ram| ram.high()).unwrap_or(f64::INFINITY);
     let worst = direct.max_by(|one, two| high(one).total_cmp(&high(two)))?;
     let name = format!("{} {}s", worst.test.pattern, worst.op);
-    let ram = worst.ram_share();
-    let (answer, misses_drive) = match ram {
-        RamShare::Clear(_, Interval { low, .. }) if low > MARGIN => {
-            (wording::direct_misses_drive(&name, ram), true)
-        }
-        RamShare::Clear(..) => (wording::direct_reaches_drive(&name, ram), false),
-        _ => (wording::direct_is_unclear(&name, ram), false),
+    let verdict = worst.ram_against(MARGIN);
+    let answer = match verdict {
+        Some(Verdict::Above) => wording::direct_misses_drive(&name, worst.ram),
+        Some(Verdict::Below) => wording::direct_reaches_drive(&name, worst.ram),
+        _ => wording::direct_is_unclear(&name, worst.ram),
     };
-    Some((with_reasons(answer, worst, rerun), misses_drive))
+    Some((with_reasons(answer, worst, rerun), verdict == Some(Verdict::Above)))
 }
 
 fn speeds(level: &MeasuredLevel<'_>, nearer: Option<&MeasuredLevel<'_>>) -> Speeds {
@@ -611,11 +596,11 @@ fn speeds(level: &MeasuredLevel<'_>, nearer: Option<&MeasuredLevel<'_>>) -> Spee
 /// Adds the share of RAM and, if it decides nothing, why that is and which command decides.
 fn with_reasons(answer: Answer, level: &MeasuredLevel<'_>, rerun: RerunWithPasses<'_>) -> Answer {
     let answer = level.ram.into_iter().fold(answer, |answer, ram| ram.map(percent).put(answer, "%"));
-    match level.ram_share() {
-        RamShare::Uncounted => answer.with_evidence(wording::NOTHING_COUNTS),
-        RamShare::OnePass(_) => answer.caveat(MEASURED_ONCE).action(rerun(PASSES_FEW).more_passes()),
-        RamShare::Unclear(..) => answer.action(rerun(PASSES_MANY).more_passes()),
-        RamShare::Clear(..) => answer,
+    match level.ram_against(MARGIN) {
+        None => answer.with_evidence(wording::NOTHING_COUNTS),
+        Some(Verdict::OnePass) => answer.caveat(MEASURED_ONCE).action(rerun(PASSES_FEW).more_passes()),
+        Some(Verdict::Unclear) => answer.action(rerun(PASSES_MANY).more_passes()),
+        Some(_) => answer,
     }
 }
 

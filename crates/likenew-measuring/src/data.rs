@@ -19,11 +19,13 @@ use likenew_procedure_support::estimate::distinct;
 use likenew_procedure_support::failures::add_failures;
 use likenew_procedure_support::fit::{Fitting, Options, Unfit, arguments};
 use likenew_procedure_support::options::{check_idle, check_range, check_span, check_time};
+use likenew_procedure_support::overview::list_below_summary;
 use likenew_procedure_support::pattern::Pattern;
 use likenew_procedure_support::rerun::Rerun;
 use likenew_procedure_support::rows::row;
 use likenew_procedure_support::series::{estimated_line, speed};
 use likenew_procedure_support::wording::{answer_as_summary, ended_early, not_a_power_of_two, patterns_once};
+use likenew_procedure_support::workloads::sequential_write;
 use rand::SeedableRng as _;
 use rand::seq::SliceRandom as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -259,8 +261,9 @@ impl Data {
         self.options.steps > 0
     }
 
-    fn rated(&self, curve: &Curve) -> Option<f64> {
-        let metric = match (curve.subject.test.pattern, curve.subject.op) {
+    /// The rated speed, in bytes a second.
+    fn rated(&self, subject: Subject) -> Option<f64> {
+        let metric = match (subject.test.pattern, subject.op) {
             (Pattern::Sequential, Op::Read) => self.options.advertised_read_bytes_per_s,
             (Pattern::Sequential, Op::Write) => self.options.advertised_write_bytes_per_s,
             _ => None,
@@ -324,8 +327,8 @@ impl Procedure for Data {
         }
         Ok(steps.conclude(|evidence| {
             curves.retain(|(_, passes)| !passes.is_empty());
-            let curve = |(subject, passes)| Curve::new(subject, self.options.steps, passes);
-            self.findings(evidence, &curves.into_iter().map(curve).collect::<Vec<_>>())
+            let results = curves.into_iter().map(|(subject, passes)| self.result(subject, passes));
+            self.findings(evidence, &results.collect::<Vec<_>>())
         }))
     }
 }
@@ -353,52 +356,55 @@ impl Data {
         Ok(())
     }
 
-    fn findings(&self, evidence: &Evidence, curves: &[Curve]) -> Findings {
+    fn result(&self, subject: Subject, passes: Vec<Pass>) -> CurveResult {
+        let curve = Curve::new(subject, self.options.steps, passes);
+        let conclusion = Conclusion::from_curve(&curve);
         let files = self.options.files.as_ref();
-        let mut conclusions: Vec<(&Curve, Conclusion)> =
-            curves.iter().map(|curve| (curve, Conclusion::from_curve(curve))).collect();
+        let expected = files.and_then(|files| ExpectedSpeed::from_curve(&curve, files, self.rated(subject)));
+        CurveResult { curve, conclusion, expected }
+    }
+
+    fn findings(&self, evidence: &Evidence, results: &[CurveResult]) -> Findings {
+        let files = self.options.files.as_ref();
         // Significant conclusions first, then open ones.
-        conclusions.sort_by_key(|(_, conclusion)| (!conclusion.is_significant(), !conclusion.is_open()));
-        let expected: Vec<ExpectedSpeed> = files
-            .into_iter()
-            .flat_map(|files| curves.iter().filter_map(|curve| ExpectedSpeed::from_curve(curve, files)))
-            .collect();
+        let mut ranked: Vec<&CurveResult> = results.iter().collect();
+        ranked.sort_by_key(|result| (!result.conclusion.is_significant(), !result.conclusion.is_open()));
         let compressor = compressor(&evidence.identity);
         let mut findings = Findings::default();
         let again = |change: &dyn Fn(&mut DataOptions)| self.rerun(evidence, change);
-        let of_curve =
-            |(curve, conclusion): &(&Curve, Conclusion)| conclusion.answer(curve, compressor, &again);
-        findings.answers.extend(conclusions.iter().map(of_curve));
+        let answer = |result: &&CurveResult| result.conclusion.answer(&result.curve, compressor, &again);
+        findings.answers.extend(ranked.iter().map(answer));
         findings.answers.extend(files.map(FileScan::answer));
-        for (curve, _) in conclusions.iter().filter(|(_, conclusion)| conclusion.is_significant()) {
-            let expected = expected.iter().find(|expected| expected.subject == curve.subject);
-            findings.answers.extend(expected.map(|expected| expected.answer(self.rated(curve))));
-        }
+        let significant = ranked.iter().filter(|result| result.conclusion.is_significant());
+        let expected = significant.filter_map(|result| result.expected.as_ref());
+        findings.answers.extend(expected.map(ExpectedSpeed::answer));
         add_failures(&mut findings.answers, evidence, self.ended_early(evidence));
-        findings.summary = summary(&findings.answers, &conclusions, files, &expected);
-        self.add_overview(&mut findings, curves, &expected);
-        self.add_tables(&mut findings, curves, &expected);
+        findings.summary = summary(&findings.answers, &ranked, files);
+        self.add_overview(&mut findings, results);
+        self.add_tables(&mut findings, results);
         findings
     }
 }
 
+/// What one operation of one test shows.
+struct CurveResult {
+    curve: Curve,
+    conclusion: Conclusion,
+    /// `None` if no files were read.
+    expected: Option<ExpectedSpeed>,
+}
+
 /// The first answer as a sentence and, if the data matters, what that means for the files.
-fn summary(
-    answers: &[Answer],
-    conclusions: &[(&Curve, Conclusion)],
-    files: Option<&FileScan>,
-    expected: &[ExpectedSpeed],
-) -> String {
+fn summary(answers: &[Answer], ranked: &[&CurveResult], files: Option<&FileScan>) -> String {
     let Some(first) = answers.first() else { return String::new() };
     let share = files.and_then(FileScan::compresses_to).map(|share| Share(share.value));
-    let Some((curve, conclusion)) = conclusions.first() else {
+    let Some(CurveResult { curve, conclusion, expected }) = ranked.first() else {
         let of_scan = share.filter(|_| first.id == "files").map(wording::summary_of_scan);
         return of_scan.unwrap_or_else(|| answer_as_summary(first));
     };
     if conclusion.is_significant() {
         let difference = wording::summary_of_difference(first, curve.ends());
-        let expected = expected.iter().find(|expected| expected.subject == curve.subject);
-        return match share.zip(expected) {
+        return match share.zip(expected.as_ref()) {
             Some((share, expected)) => {
                 let of_files = wording::summary_of_files(share, curve.subject, expected.rate());
                 format!("{difference} {of_files}")
@@ -406,28 +412,23 @@ fn summary(
             None => difference,
         };
     }
-    let within =
-        conclusions.iter().map(|(_, conclusion)| conclusion.indifference()).collect::<Option<Vec<f64>>>();
+    let within: Option<Vec<f64>> = ranked.iter().map(|result| result.conclusion.indifference()).collect();
     if let Some(within) = within {
         return wording::summary_of_indifference(Share(within.into_iter().fold(0.0, f64::max)));
     }
     let subjects = |is_wanted: &dyn Fn(&Conclusion) -> bool| -> Vec<Subject> {
-        let wanted = conclusions.iter().filter(|(_, conclusion)| is_wanted(conclusion));
-        wanted.map(|(curve, _)| curve.subject).collect()
+        let wanted = ranked.iter().filter(|result| is_wanted(&result.conclusion));
+        wanted.map(|result| result.curve.subject).collect()
     };
     let decided = subjects(&|conclusion| conclusion.indifference().is_some());
     let open = subjects(&Conclusion::is_open);
+    let is_one_pass = ranked.iter().all(|result| result.curve.steps[0].values().len() < 2);
     match (decided.is_empty(), open.len()) {
         (false, _) => wording::summary_of_part(&decided, &open),
-        (true, 2..) if !is_one_pass(conclusions) => wording::SUMMARY_OF_NOTHING_DECIDED.into(),
-        (true, 2..) => wording::SUMMARY_OF_ONE_PASS.into(),
+        (true, 2..) if is_one_pass => wording::SUMMARY_OF_ONE_PASS.into(),
+        (true, 2..) => wording::SUMMARY_OF_NOTHING_DECIDED.into(),
         _ => answer_as_summary(first),
     }
-}
-
-/// Whether every step was measured only once.
-fn is_one_pass(conclusions: &[(&Curve, Conclusion)]) -> bool {
-    conclusions.iter().all(|(curve, _)| curve.steps[0].values().len() < 2)
 }
 
 impl Data {
@@ -441,55 +442,49 @@ impl Data {
     }
 
     /// Adds the table of zeros and random data; below the summary, every other problem or open question.
-    fn add_overview(&self, findings: &mut Findings, curves: &[Curve], expected: &[ExpectedSpeed]) {
+    fn add_overview(&self, findings: &mut Findings, results: &[CurveResult]) {
         let files = self.options.files.as_ref();
         let overview = &mut findings.overview;
-        if curves.is_empty() {
+        if results.is_empty() {
             overview.table = files.map(FileScan::table).filter(|table| !table.rows.is_empty());
         } else {
-            let rows = curves.iter().map(|curve| wording::TableRow {
+            let rows = results.iter().map(|CurveResult { curve, expected, .. }| wording::TableRow {
                 subject: curve.subject,
                 ends: curve.ends(),
-                expected: expected
-                    .iter()
-                    .find(|expected| expected.subject == curve.subject)
-                    .map(ExpectedSpeed::rate),
+                expected: expected.as_ref().map(ExpectedSpeed::rate),
             });
-            overview.table = Some(wording::table(rows, !expected.is_empty()));
+            let has_files = results.iter().any(|result| result.expected.is_some());
+            overview.table = Some(wording::table(rows, has_files));
             overview.series = Some("compressibility".into());
         }
         // Open tests are left out: the summary says once that they are open, and the table has their numbers.
-        let open: Vec<String> = curves.iter().map(|curve| curve.subject.id()).collect();
-        let is_remark = |answer: &&Answer| match answer.standing {
+        let open: Vec<String> = results.iter().map(|result| result.curve.subject.id()).collect();
+        list_below_summary(findings, |answer| match answer.standing {
             Standing::Problem => true,
             Standing::Unknown => !open.contains(&answer.id),
             _ => answer.id == "files",
-        };
-        let remarks = findings.answers.iter().skip(1).filter(is_remark);
-        overview.answers = remarks.map(|answer| answer.id.clone()).collect();
+        });
     }
 
-    fn add_tables(&self, findings: &mut Findings, curves: &[Curve], expected: &[ExpectedSpeed]) {
+    fn add_tables(&self, findings: &mut Findings, results: &[CurveResult]) {
         let files = self.options.files.as_ref();
+        let curves = || results.iter().map(|result| &result.curve);
         if self.measures() {
-            findings.tables.insert("compressibility".into(), curves.iter().flat_map(Curve::rows).collect());
+            findings.tables.insert("compressibility".into(), curves().flat_map(Curve::rows).collect());
         }
-        if !curves.is_empty() {
-            findings.series.insert("compressibility".into(), graph(curves, files));
+        if !results.is_empty() {
+            findings.series.insert("compressibility".into(), graph(curves(), files));
         }
         if self.measures() && files.is_some() {
-            let to_row = |expected: &ExpectedSpeed| {
-                let curve = curves.iter().find(|curve| expected.subject == curve.subject);
-                expected.row(curve.and_then(|curve| self.rated(curve)))
-            };
-            findings.tables.insert("expected".into(), expected.iter().map(to_row).collect());
+            let expected = results.iter().filter_map(|result| result.expected.as_ref());
+            findings.tables.insert("expected".into(), expected.map(ExpectedSpeed::row).collect());
         }
         if let Some(files) = files {
             findings.tables.insert("file_types".into(), files.rows().into_iter().map(row).collect());
             findings.series.extend(files.series().map(|series| ("file_types".to_owned(), series)));
         }
-        if !curves.is_empty() {
-            findings.tables.insert("passes".into(), curves.iter().flat_map(Curve::pass_rows).collect());
+        if !results.is_empty() {
+            findings.tables.insert("passes".into(), curves().flat_map(Curve::pass_rows).collect());
         }
     }
 
@@ -501,8 +496,8 @@ impl Data {
 }
 
 /// Speed by compressibility, with 0% compressible on the left, as AS SSD draws it.
-fn graph(curves: &[Curve], files: Option<&FileScan>) -> Series {
-    let lines = curves.iter().map(|curve| {
+fn graph<'a>(curves: impl Iterator<Item = &'a Curve>, files: Option<&FileScan>) -> Series {
+    let lines = curves.map(|curve| {
         let steps = curve.steps.iter().enumerate().rev();
         let speeds =
             steps.filter_map(|(step, speeds)| Some((100.0 - curve.percent(step), speeds.estimate()?)));
@@ -579,9 +574,8 @@ impl DataOptions {
 
     fn prepare(&self, step: u32) -> Workload {
         let data = class(step, self.steps);
-        let place = Pattern::Sequential.over(self.range(step));
-        let stream = Stream::closed(Mix::Only(Op::Write), PREPARE_BLOCK, place, PREPARE_DEPTH, data);
-        Workload::new(format!("prepare {data}"), Until::bytes(self.part()), vec![stream])
+        let name = format!("prepare {data}");
+        sequential_write(name, self.range(step), PREPARE_BLOCK, PREPARE_DEPTH, data)
     }
 
     fn measurement(&self, pass: u32, subject: Subject, step: u32) -> Workload {

@@ -21,6 +21,7 @@ use likenew_procedure_support::estimate::Estimate;
 use likenew_procedure_support::failures::add_failures;
 use likenew_procedure_support::fit::{Fitting, Options, Unfit, arguments};
 use likenew_procedure_support::options::{check_block, check_range};
+use likenew_procedure_support::overview::list_below_summary;
 use likenew_procedure_support::pattern::Pattern;
 use likenew_procedure_support::rerun::Rerun;
 use likenew_procedure_support::rows::Columns as _;
@@ -278,14 +279,14 @@ impl Fill {
     }
 
     fn findings(&self, evidence: &Evidence, passes: &[Pass<'_>], read: Option<&Pass<'_>>) -> Findings {
-        let (unit, each) = (self.unit(), self.part_bytes());
+        let unit = self.unit();
         let mut findings = Findings { answers: self.answers(passes, read, evidence), ..Findings::default() };
         add_failures(&mut findings.answers, evidence, self.remainder(passes, read));
         findings.summary = findings.answers.first().map(answer_as_summary).unwrap_or_default();
         let several = |pass: &Pass<'_>| (passes.len() > 1).then_some(pass.number);
         if passes.len() > 1 {
-            findings.series.insert("passes".into(), by_pass(passes, each));
-            findings.tables.insert("passes".into(), passes.iter().map(|pass| pass.row(each)).collect());
+            findings.series.insert("passes".into(), by_pass(passes));
+            findings.tables.insert("passes".into(), passes.iter().map(Pass::row).collect());
         }
         let parts = |pass: &Pass<'_>, number| -> Vec<Row> {
             pass.parts.iter().map(|part| part.row(unit, number)).collect()
@@ -297,12 +298,10 @@ impl Fill {
         let stalls = all_passes
             .flat_map(|pass| pass.parts.iter().flat_map(move |part| part.stall_rows(unit, several(pass))));
         findings.tables.insert("stalls".into(), stalls.collect());
-        if passes.iter().any(|pass| !pass.speeds(each).is_empty()) {
-            let noun = unit.noun();
-            findings
-                .series
-                .insert(format!("{noun}s"), speeds_series(passes, read, unit, each, self.options.from));
-            findings.series.insert("slowest".into(), slowest_series(passes, read, unit, each));
+        if passes.iter().any(|pass| !pass.speeds().is_empty()) {
+            let speeds = speeds_series(passes, read, unit, self.options.from);
+            findings.series.insert(format!("{}s", unit.noun()), speeds);
+            findings.series.insert("slowest".into(), slowest_series(passes, read, unit));
             self.add_overview(&mut findings, passes, read);
         }
         findings
@@ -322,9 +321,8 @@ impl Fill {
     /// The answers for the last pass, with the first one beside it. Most important first: problems, then the
     /// speed.
     fn answers(&self, passes: &[Pass<'_>], read: Option<&Pass<'_>>, evidence: &Evidence) -> Vec<Answer> {
-        let each = self.part_bytes();
         let even = |pass: &Pass<'_>, subject| {
-            let speeds = pass.speeds(each);
+            let speeds = pass.speeds();
             (!speeds.is_empty()).then(|| evenness(&speeds, subject, self, evidence))
         };
         let mut answers = Vec::new();
@@ -336,11 +334,11 @@ impl Fill {
             answers.extend(even(first, Subject::FirstPass));
         }
         answers.extend(even(last, Subject::Writes));
-        if !last.speeds(each).is_empty() {
+        let speeds = last.speeds();
+        if !speeds.is_empty() {
             answers.push(stalls_answer(last, self, evidence));
         }
         answers.extend(read.and_then(|read| even(read, Subject::Reads)));
-        let speeds = last.speeds(each);
         if earlier.is_empty() && !speeds.is_empty() && rises(&speeds) {
             answers.push(wording::effect_is_open(&self.with_passes(evidence, Repeat::Times(2))));
         }
@@ -388,7 +386,7 @@ impl Fill {
     /// The answer about what was not written or read back when the run ended.
     fn remainder(&self, passes: &[Pass<'_>], read: Option<&Pass<'_>>) -> Option<Answer> {
         let (count, unit) = (self.count(), self.unit());
-        let moved = |pass: &Pass<'_>| pass.speeds(self.part_bytes()).len();
+        let moved = |pass: &Pass<'_>| pass.speeds().len();
         let Some(last) = passes.last() else { return Some(wording::nothing_written(unit, count)) };
         if moved(last) < count {
             return Some(wording::not_all_written(unit, count, moved(last), last.number));
@@ -399,11 +397,10 @@ impl Fill {
 
     /// The answers, a table of the passes if there are several, and the speed along the space.
     fn add_overview(&self, findings: &mut Findings, passes: &[Pass<'_>], read: Option<&Pass<'_>>) {
-        let each = self.part_bytes();
-        findings.overview.answers = findings.answers.iter().skip(1).map(|answer| answer.id.clone()).collect();
+        list_below_summary(findings, |_| true);
         findings.overview.series = Some(format!("{}s", self.unit().noun()));
         let has_several = passes.len() > 1 || read.is_some();
-        findings.overview.table = has_several.then(|| wording::table(self.unit(), passes, read, each));
+        findings.overview.table = has_several.then(|| wording::table(self.unit(), passes, read));
     }
 }
 
@@ -495,19 +492,19 @@ struct Pass<'a> {
 impl<'a> Pass<'a> {
     fn new(number: usize, segments: &[&'a Segment], count: usize, each: u64, rule: Rule) -> Self {
         let numbered = (1..).zip(segments);
-        let parts = numbered.filter_map(|(number, segment)| Part::new(number, segment, rule));
+        let parts = numbered.filter_map(|(number, segment)| Part::new(number, segment, each, rule));
         let parts: Vec<Part<'a>> = parts.collect();
-        let is_whole = parts.len() == count && parts.iter().all(|part| part.bytes == each);
+        let is_whole = parts.len() == count && parts.iter().all(|part| part.is_whole);
         Self { number, parts, is_whole }
     }
 
     /// The speeds of the complete parts, in bytes a second.
-    fn speeds(&self, each: u64) -> Vec<f64> {
-        self.parts.iter().filter(|part| part.bytes == each).map(|part| part.bytes_per_s).collect()
+    fn speeds(&self) -> Vec<f64> {
+        self.parts.iter().filter(|part| part.is_whole).map(|part| part.bytes_per_s).collect()
     }
 
     fn bytes(&self) -> u64 {
-        self.parts.iter().map(|part| part.bytes).sum()
+        self.parts.iter().map(|part| part.segment.total().bytes).sum()
     }
 
     fn elapsed(&self) -> Nanos {
@@ -524,24 +521,24 @@ impl<'a> Pass<'a> {
     }
 
     /// The speed of the whole pass; its interval comes from the parts, if they are on one level.
-    fn speed(&self, each: u64) -> Option<Estimate> {
-        let interval = level_interval(&self.speeds(each));
+    fn speed(&self) -> Option<Estimate> {
+        let interval = level_interval(&self.speeds());
         Some(Estimate { value: self.bytes_per_s()?, interval }.not_negative())
     }
 
-    fn slowest(&self, each: u64) -> Option<f64> {
-        self.speeds(each).into_iter().chain(self.bytes_per_s()).reduce(f64::min)
+    fn slowest(&self) -> Option<f64> {
+        self.speeds().into_iter().chain(self.bytes_per_s()).reduce(f64::min)
     }
 
     fn latency_max(&self) -> Nanos {
         self.parts.iter().map(|part| part.segment.latencies().max()).max().unwrap_or(Nanos::ZERO)
     }
 
-    fn row(&self, each: u64) -> Row {
+    fn row(&self) -> Row {
         Row::new()
             .with("pass", self.number)
-            .with_estimate("bytes_per_s", self.speed(each))
-            .with("slowest_bytes_per_s", self.slowest(each))
+            .with_estimate("bytes_per_s", self.speed())
+            .with("slowest_bytes_per_s", self.slowest())
             .with("stalls", self.stalls().len())
             .with("latency_ns_max", self.latency_max().0)
             .with("elapsed_ns", self.elapsed().0)
@@ -587,9 +584,10 @@ fn stalls_answer(pass: &Pass<'_>, fill: &Fill, evidence: &Evidence) -> Answer {
     let (unit, least) = (fill.unit(), fill.options.stall);
     let total = Total::sum(&pass.stalls(), CONFIDENCE_95);
     let gigabytes = pass.bytes() as f64 / 1e9;
-    let Interval { low, high } = total.count_interval;
+    let count = Estimate { value: total.count as f64, interval: Some(total.count_interval) };
+    let per_gigabyte = count.map(|count| count / gigabytes);
     if total.count == 0 {
-        let bound = (gigabytes >= BOUND_FROM_GIGABYTES).then_some(high / gigabytes);
+        let bound = per_gigabyte.high().filter(|_| gigabytes >= BOUND_FROM_GIGABYTES);
         return wording::no_stall(least, bound);
     }
     let (longest, at) = pass
@@ -602,8 +600,7 @@ fn stalls_answer(pass: &Pass<'_>, fill: &Fill, evidence: &Evidence) -> Answer {
         number: total.count as u64,
         may_be_more: pass.parts.iter().any(Part::may_hide_stalls),
         total: Nanos(total.duration_ns),
-        per_gigabyte: total.count as f64 / gigabytes,
-        per_gigabyte_interval: Interval { low: low / gigabytes, high: high / gigabytes },
+        per_gigabyte,
         longest: Nanos(longest.duration_ns),
         longest_in: at,
         longest_at: Size(longest.position),
@@ -620,7 +617,10 @@ fn stalls_answer(pass: &Pass<'_>, fill: &Fill, evidence: &Evidence) -> Answer {
 struct Part<'a> {
     /// From 1.
     number: usize,
-    bytes: u64,
+    /// Bytes from the start of the pass to its end.
+    end_bytes: u64,
+    /// Whether all of its bytes were moved.
+    is_whole: bool,
     bytes_per_s: f64,
     segment: &'a Segment,
     stalls: Vec<Stall>,
@@ -634,8 +634,8 @@ fn columns(unit: Unit, number: usize, pass: Option<usize>) -> Row {
 }
 
 impl<'a> Part<'a> {
-    /// `None` for a part that failed.
-    fn new(number: usize, segment: &'a Segment, rule: Rule) -> Option<Self> {
+    /// `None` for a part that failed. `each`: bytes of a part.
+    fn new(number: usize, segment: &'a Segment, each: u64, rule: Rule) -> Option<Self> {
         let bytes_per_s = segment.bytes_per_s()?;
         let waits: Vec<Wait> = segment
             .slowest
@@ -645,9 +645,9 @@ impl<'a> Part<'a> {
         // Little's law: at a queue depth, one I/O's share of the time is its latency over the depth.
         let typical_ns = segment.latencies().quantile(0.5).0 / u64::from(segment.workload.depth());
         let stalls = stalls(&waits, typical_ns, rule);
-        let bytes = segment.total().bytes;
+        let (end_bytes, is_whole) = (number as u64 * each, segment.total().bytes == each);
         let threshold_ns = rule.threshold_ns(typical_ns);
-        Some(Self { number, bytes, bytes_per_s, segment, stalls, threshold_ns })
+        Some(Self { number, end_bytes, is_whole, bytes_per_s, segment, stalls, threshold_ns })
     }
 
     /// Whether more I/Os were slow than there are samples.
@@ -691,7 +691,7 @@ fn may_be_cache(fast_bytes: u64, evidence: &Evidence) -> bool {
 
 /// The offset from which the cache may have been full: it fills somewhere in the last of the fast parts.
 fn behind_cache(pass: &Pass<'_>, fill: &Fill, evidence: &Evidence) -> Option<u64> {
-    let fast = fall(&pass.speeds(fill.part_bytes()))?.at as u64;
+    let fast = fall(&pass.speeds())?.at as u64;
     let is_cache = may_be_cache(fast * fill.part_bytes(), evidence);
     is_cache.then_some(fill.options.from + (fast - 1) * fill.part_bytes())
 }
@@ -788,15 +788,10 @@ fn slope(speeds: &[f64], line: [f64; 2], subject: Subject, evidence: &Evidence) 
 
 /// A metric at the end of each part, in bytes from the start of the pass: of the first pass, the last one, and the
 /// read-back.
-fn shown_lines(
-    passes: &[Pass<'_>],
-    read: Option<&Pass<'_>>,
-    each: u64,
-    metric: fn(&Part<'_>) -> f64,
-) -> Vec<Line> {
+fn shown_lines(passes: &[Pass<'_>], read: Option<&Pass<'_>>, metric: fn(&Part<'_>) -> f64) -> Vec<Line> {
     let line = |name: String, pass: &Pass<'_>| {
-        let whole = pass.parts.iter().filter(|part| part.bytes == each);
-        Line::new(name, whole.map(|part| [(part.number as u64 * each) as f64, metric(part)]).collect())
+        let whole = pass.parts.iter().filter(|part| part.is_whole);
+        Line::new(name, whole.map(|part| [part.end_bytes as f64, metric(part)]).collect())
     };
     let written = match passes {
         [only] => vec![line("write".into(), only)],
@@ -809,14 +804,14 @@ fn shown_lines(
 }
 
 /// Speed by bytes written, with the stalls of the last pass as marks. `from`: the offset of the first byte.
-fn speeds_series(passes: &[Pass<'_>], read: Option<&Pass<'_>>, unit: Unit, each: u64, from: u64) -> Series {
+fn speeds_series(passes: &[Pass<'_>], read: Option<&Pass<'_>>, unit: Unit, from: u64) -> Series {
     let mut stalls = passes.last().map(Pass::stalls).unwrap_or_default();
     stalls.sort_by_key(|stall| std::cmp::Reverse(stall.duration_ns));
     let marks = stalls.into_iter().map(|stall| Mark {
         x: stall.position.saturating_sub(from) as f64,
         label: wording::stall_mark(Nanos(stall.duration_ns)),
     });
-    let lines = shown_lines(passes, read, each, |part| part.bytes_per_s);
+    let lines = shown_lines(passes, read, |part| part.bytes_per_s);
     Series::new(wording::speeds_title(unit), Shape::Line, axis("written", "bytes"), speed())
         .lines(lines)
         .marks(marks)
@@ -824,16 +819,15 @@ fn speeds_series(passes: &[Pass<'_>], read: Option<&Pass<'_>>, unit: Unit, each:
 }
 
 /// The slowest I/O of each file or part.
-fn slowest_series(passes: &[Pass<'_>], read: Option<&Pass<'_>>, unit: Unit, each: u64) -> Series {
+fn slowest_series(passes: &[Pass<'_>], read: Option<&Pass<'_>>, unit: Unit) -> Series {
     let longest = |part: &Part<'_>| part.segment.latencies().max().0 as f64;
     let (x, y) = (axis("written", "bytes"), axis(wording::SLOWEST_AXIS, "ns").logarithmic());
-    Series::new(wording::slowest_title(unit), Shape::Scatter, x, y)
-        .lines(shown_lines(passes, read, each, longest))
+    Series::new(wording::slowest_title(unit), Shape::Scatter, x, y).lines(shown_lines(passes, read, longest))
 }
 
 /// Speed by pass.
-fn by_pass(passes: &[Pass<'_>], each: u64) -> Series {
-    let speeds = passes.iter().filter_map(|pass| Some((pass.number as f64, pass.speed(each)?)));
+fn by_pass(passes: &[Pass<'_>]) -> Series {
+    let speeds = passes.iter().filter_map(|pass| Some((pass.number as f64, pass.speed()?)));
     let line = estimated_line("write", speeds);
     Series::new(wording::PASSES_TITLE, Shape::Line, axis("pass", ""), speed()).lines([line])
 }

@@ -68,11 +68,11 @@ impl Surface {
         self.in_sequence(point_name(&range), range, until)
     }
 
-    fn retest(&self, suspect: &Suspect, round: u32) -> Workload {
+    fn retest(&self, suspect: &Suspect<'_>, round: u32) -> Workload {
         let range = suspect.retest.clone();
         let bytes = Some(range.end - range.start);
         let until = Until { elapsed: Some(self.options.time), bytes, ops: None };
-        self.in_sequence(retest_name(suspect.point, round), range, until)
+        self.in_sequence(retest_name(suspect.point.number, round), range, until)
     }
 
     /// Sequential I/O at a point. Samples are kept, because their ends separate the seek from the transfer.
@@ -171,7 +171,7 @@ impl Surface {
         for round in 1..=RETESTS_MAX {
             for suspect in suspects.iter().filter(|_| round <= self.options.retests) {
                 let segment = steps.run_seeded(|| self.retest(suspect, round))?;
-                rest.retests.push((suspect.point, segment));
+                rest.retests.push((suspect.point.number, segment));
             }
             if round == 1 && self.options.probes > 0 {
                 rest.probes = Some(steps.run_seeded(|| self.probes(curve.span))?);

@@ -529,7 +529,8 @@ serde_as_text!(Order);
 serde_as_text!(Block);
 
 /// A named sweep.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, strum::IntoStaticStr, strum::VariantArray)]
+#[strum(serialize_all = "lowercase")]
 pub enum Preset {
     /// Both patterns, reads and writes, five blocks, three depths.
     #[default]
@@ -549,20 +550,11 @@ impl FromStr for Preset {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        by_name(text, &Self::ALL)
+        by_name(text)
     }
 }
 
 impl Preset {
-    /// All presets with their names on the command line.
-    pub const ALL: [(&'static str, Self); 5] = [
-        ("default", Self::Default),
-        ("quick", Self::Quick),
-        ("atto", Self::Atto),
-        ("iometer", Self::Iometer),
-        ("full", Self::Full),
-    ];
-
     /// Its options.
     pub fn options(self) -> SweepOptions {
         let defaults = SweepOptions::default();
@@ -612,6 +604,8 @@ fn powers_of_two(powers: std::ops::RangeInclusive<u32>) -> Vec<Block> {
 
 #[cfg(test)]
 mod tests {
+    use strum::VariantArray as _;
+
     use super::*;
 
     fn options() -> SweepOptions {
@@ -684,9 +678,9 @@ mod tests {
 
     #[test]
     fn every_preset_can_be_measured() {
-        for (name, preset) in Preset::ALL {
+        for preset in Preset::VARIANTS {
             let options = preset.options();
-            assert_eq!(options.clone().validate(), Ok(options), "{name}");
+            assert_eq!(options.clone().validate(), Ok(options), "{preset:?}");
         }
     }
 

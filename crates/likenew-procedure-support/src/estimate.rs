@@ -5,7 +5,9 @@ use likenew_core::io::Op;
 use likenew_core::segment::{Segment, Stop};
 use likenew_core::tally::Tally;
 use likenew_core::units::Nanos;
-use likenew_stats::interval::{CONFIDENCE_95, Interval, mean_interval, ratio_interval};
+use likenew_stats::interval::{
+    CONFIDENCE_95, Goal, Interval, Precision, mean_interval, precision, ratio_interval,
+};
 use likenew_stats::summary::mean;
 
 /// A mean of passes, or a ratio of two means, with its interval.
@@ -15,6 +17,13 @@ pub struct Estimate {
     pub value: f64,
     /// The interval, at 95% unless stated otherwise; `None` for a single pass.
     pub interval: Option<Interval>,
+}
+
+impl From<f64> for Estimate {
+    /// A number that was measured once.
+    fn from(value: f64) -> Self {
+        Self { value, interval: None }
+    }
 }
 
 /// What an estimate shows about a bound or a range. It is clear only if the whole interval agrees.
@@ -30,6 +39,13 @@ pub enum Verdict {
     Unclear,
     /// A single pass has no interval.
     OnePass,
+}
+
+impl Verdict {
+    /// Whether the whole interval agrees.
+    pub fn is_clear(self) -> bool {
+        matches!(self, Self::Above | Self::Below | Self::Alike)
+    }
 }
 
 impl Estimate {
@@ -73,6 +89,16 @@ impl Estimate {
         self.interval.map(|interval| interval.high)
     }
 
+    /// Both ends of the interval; for a single pass, the number itself.
+    pub fn ends(&self) -> [f64; 2] {
+        self.interval.map_or([self.value; 2], |interval| [interval.low, interval.high])
+    }
+
+    /// Half the width of the interval.
+    pub fn half_width(&self) -> Option<f64> {
+        self.interval.map(|interval| (interval.high - interval.low) / 2.0)
+    }
+
     /// Adds the estimate to an answer, unless it is of a single pass.
     pub fn put(&self, answer: Answer, unit: &str) -> Answer {
         match self.interval {
@@ -111,7 +137,7 @@ impl Estimate {
     }
 }
 
-/// The passes of one test that measured something.
+/// The passes of one cell of a grid that measured something, and their mean.
 #[derive(Clone)]
 pub struct Passes<'a> {
     /// The passes, in the order they ran.
@@ -120,21 +146,25 @@ pub struct Passes<'a> {
     pub speeds: Vec<f64>,
     /// The I/Os of all passes together.
     pub total: Tally,
+    /// Mean of the passes, in bytes a second.
+    pub rate: Estimate,
+    /// Whether the mean is known as precisely as was asked for; `None` if nothing was asked.
+    pub precision: Option<Precision>,
 }
 
 impl<'a> Passes<'a> {
-    /// `None` if no segment measured anything.
-    pub fn new(segments: impl IntoIterator<Item = &'a Segment>) -> Option<Self> {
+    /// `None` if no segment measured anything. `goal`: the precision of the mean, if one was asked for.
+    pub fn new(segments: impl IntoIterator<Item = &'a Segment>, goal: Option<&Goal>) -> Option<Self> {
         let measured = segments.into_iter().filter_map(|segment| Some((segment, segment.bytes_per_s()?)));
         let (segments, speeds): (Vec<&Segment>, Vec<f64>) = measured.unzip();
+        let mut rate = Estimate::of_passes(&speeds)?;
+        let precision = goal.map(|goal| precision(&speeds, goal));
+        if let Some(Precision::Reached(interval) | Precision::Unreachable(interval)) = precision {
+            rate.interval = Some(interval);
+        }
         let mut total = Tally::new(0, Op::Read);
         segments.iter().for_each(|segment| total.merge(&segment.total()));
-        (!segments.is_empty()).then_some(Self { segments, speeds, total })
-    }
-
-    /// Mean of the passes, in bytes a second.
-    pub fn speed(&self) -> f64 {
-        mean(&self.speeds).expect("a cell has a pass")
+        Some(Self { segments, speeds, total, rate, precision })
     }
 
     /// Mean of the passes, in IOPS.

@@ -10,6 +10,7 @@ use likenew_core::procedure::Descriptor;
 use likenew_core::workload::Mix;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use strum::VariantArray;
 
 use crate::wording;
 
@@ -240,12 +241,10 @@ pub fn mix_of_reads(percent: &str) -> Result<Mix, String> {
 ///
 /// # Errors
 /// A sentence with the known names.
-pub fn by_name<T: Copy>(text: &str, profiles: &[(&str, T)]) -> Result<T, String> {
-    let known = profiles.iter().find(|(name, _)| *name == text);
-    known.map(|(_, profile)| *profile).ok_or_else(|| {
-        let names: Vec<&str> = profiles.iter().map(|(name, _)| *name).collect();
-        wording::no_such_profile(text, &names)
-    })
+pub fn by_name<T: VariantArray + Copy + Into<&'static str>>(text: &str) -> Result<T, String> {
+    let names: Vec<&str> = T::VARIANTS.iter().map(|profile| (*profile).into()).collect();
+    let known = names.iter().position(|name| *name == text);
+    known.map(|at| T::VARIANTS[at]).ok_or_else(|| wording::no_such_profile(text, &names))
 }
 
 /// Parses a number within limits, which the error names.

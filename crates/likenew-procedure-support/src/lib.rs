@@ -1,4 +1,4 @@
-//! What every procedure uses: options, estimates from passes, rows and charts, failed tests, device counters, what
+//! What every procedure uses: options, estimates from passes, tables and charts, failed tests, device counters, what
 //! running it again costs, and common workloads.
 
 pub mod device_counters;
@@ -6,6 +6,7 @@ pub mod estimate;
 pub mod failures;
 pub mod fit;
 pub mod options;
+pub mod overview;
 pub mod pattern;
 pub mod precision_goal;
 pub mod profile;

@@ -5,9 +5,8 @@ use std::str::FromStr;
 
 use likenew_core::findings::Answer;
 use likenew_core::serde_as_text;
-use likenew_stats::interval::{Goal, Precision, precision};
+use likenew_stats::interval::Goal;
 
-use crate::estimate::Estimate;
 use crate::wording;
 
 /// Half the width of an interval over its mean, typed in percent: `2%`.
@@ -19,18 +18,6 @@ impl PrecisionGoal {
     pub fn goal(self, passes_min: usize, passes_max: usize) -> Goal {
         let passes_min = passes_min.max(Goal::PASSES_MIN);
         Goal { share: self.0, passes_min, passes_max: passes_max.max(passes_min), ..Goal::default() }
-    }
-}
-
-/// The mean of one pass or more, and whether its interval is narrow enough.
-pub fn estimate(passes: &[f64], goal: Option<&Goal>) -> (Estimate, Option<Precision>) {
-    let estimate = Estimate::of_passes(passes).expect("there is a pass");
-    let reached = goal.map(|goal| precision(passes, goal));
-    match reached {
-        Some(Precision::Reached(interval) | Precision::Unreachable(interval)) => {
-            (Estimate { interval: Some(interval), ..estimate }, reached)
-        }
-        Some(Precision::More) | None => (estimate, reached),
     }
 }
 

@@ -15,23 +15,33 @@ use crate::pattern::Pattern;
 ///
 /// `default`, `nvme`, `peak` and `real` are the sets of CrystalDiskMark 8; `2009` is that of its first versions, which
 /// the drive tests of that time used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    Serialize,
+    Deserialize,
+    strum::IntoStaticStr,
+    strum::VariantArray,
+)]
+#[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum Profile {
     /// 1 MiB sequential and 4 KiB random, each with a deep and a shallow queue.
     #[default]
-    #[serde(rename = "default")]
     Default,
     /// Also 128 KiB sequential, and as many threads as fast drives need.
-    #[serde(rename = "nvme")]
     Nvme,
     /// Only the deep queues.
-    #[serde(rename = "peak")]
     Peak,
     /// Only the shallow queues, as single programs have.
-    #[serde(rename = "real")]
     Real,
     /// Sequential, random 512 KiB, random 4 KiB, random 4 KiB deep.
     #[serde(rename = "2009")]
+    #[strum(serialize = "2009")]
     Of2009,
 }
 
@@ -68,15 +78,6 @@ const RND4K_Q1T1: Test = random(4 * K, 1, 1);
 const RND512K_Q1T1: Test = random(512 * K, 1, 1);
 
 impl Profile {
-    /// All profiles with their names on the command line.
-    pub const ALL: [(&'static str, Self); 5] = [
-        ("default", Self::Default),
-        ("nvme", Self::Nvme),
-        ("peak", Self::Peak),
-        ("real", Self::Real),
-        ("2009", Self::Of2009),
-    ];
-
     /// Its tests, in the order of the table.
     pub fn tests(self) -> &'static [Test] {
         match self {
@@ -93,7 +94,7 @@ impl FromStr for Profile {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        by_name(text, &Self::ALL)
+        by_name(text)
     }
 }
 

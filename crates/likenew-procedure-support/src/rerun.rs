@@ -12,6 +12,11 @@ use likenew_core::workload::{Stream, Workload};
 use crate::estimate::is_whole;
 use crate::wording;
 
+/// Passes to advise after a single one.
+pub const PASSES_FEW: u32 = 3;
+/// Passes to advise after several that were not enough.
+pub const PASSES_MANY: u32 = 10;
+
 /// A run of the same procedure on the same target with other options.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rerun {

@@ -9,14 +9,13 @@ use likenew_core::input::nearest;
 use likenew_core::io::Op;
 use likenew_core::measurement_error::RefusedIo;
 use likenew_core::procedure::Plan;
-use likenew_core::quantity::{Latency, Rate, Share, Size, count, with_range};
+use likenew_core::quantity::{Rate, Share, Size, count, with_range};
 use likenew_core::shell::shell_quote;
-use likenew_core::units::{Nanos, Number, exact_size};
+use likenew_core::units::{Number, exact_size};
 use likenew_core::workload::Mix;
 use likenew_stats::interval::Interval;
 
 use crate::estimate::Estimate;
-use crate::rows::LatencyColumns;
 
 /// Declares answers without a branch, by the id and the question that they share. Each is a function from typed parts
 /// to an answer of a standing, with evidence, caveats and actions:
@@ -77,12 +76,6 @@ pub fn estimated<T: Display>(estimate: Estimate, quantity: impl Fn(f64) -> T) ->
         Some(Interval { low, high }) => with_range(value, quantity(low), quantity(high)),
         None => value.to_string(),
     }
-}
-
-/// Mean, p99 and maximum latency as cells of a table.
-pub fn latency_cells(latency: &LatencyColumns) -> [String; 3] {
-    let time = |time: Option<u64>| cell(time.map(Nanos));
-    [cell(latency.latency_ns_mean.map(Latency)), time(latency.latency_ns_p99), time(latency.latency_ns_max)]
 }
 
 /// `read`, `write`, `70% read`: an operation in a table.

@@ -9,9 +9,8 @@ use likenew_core::procedure::Evidence;
 use likenew_core::quantity::Size;
 use likenew_core::segment::Segment;
 use likenew_core::target::Clock;
-use likenew_core::units::{exact_duration, exact_size};
 use likenew_procedure_support::estimate::{Estimate, Verdict, is_whole};
-use likenew_procedure_support::options::Arguments;
+use likenew_procedure_support::fit::arguments;
 use likenew_procedure_support::rerun::Rerun;
 use likenew_procedure_support::rows::Columns as _;
 use likenew_procedure_support::series::{axis, speed, speed_over_time};
@@ -21,7 +20,7 @@ use likenew_stats::summary::{maximum, mean, minimum};
 
 use super::wording::{self, Drop, Transition};
 use super::workloads::{Part, Test};
-use super::{Age, AgeOptions, Better, Comparison, Phase, Recipe, Summary};
+use super::{Age, AgeOptions, Comparison, Phase, Recipe, Summary};
 use crate::apps::library::{Entry, default_set};
 use crate::apps::results::{PassTotals, geometric_mean};
 
@@ -67,28 +66,25 @@ impl<'a> AgeResults<'a> {
 
     /// The score of each application.
     pub(super) fn applications(&self) -> Vec<Comparison> {
-        let scores = |(index, entry): (usize, &'static Entry)| Comparison {
-            test: &entry.application.name,
-            unit: "points",
-            better: Better::Higher,
-            summary: Summary::Mean,
-            passes: Phase::ALL.map(|phase| {
+        let scores = |(index, entry): (usize, &'static Entry)| {
+            let in_phase = |phase| {
                 self.application(phase, index).into_iter().flatten().map(|played| played.score()).collect()
-            }),
+            };
+            Comparison::of_scores(&entry.application.name, Phase::ALL.map(in_phase))
         };
         default_set().enumerate().map(scores).collect()
     }
 
     fn rate(&self, test: Test) -> Comparison {
         let summary = if test.is_in_sequence() { Summary::MeanOfPairs } else { Summary::Mean };
-        self.of_passes(test, test.name(), "bytes/s", Better::Higher, summary, Segment::bytes_per_s)
+        self.of_passes(test, test.name(), "bytes/s", summary, Segment::bytes_per_s)
     }
 
     /// Mean, p99 and maximum of the latency of random writes.
     fn latencies(&self) -> [Comparison; 3] {
         let writes = Test::RandomWrites;
         let row = |name, summary, metric: fn(&Segment) -> Option<f64>| {
-            self.of_passes(writes, name, "ns", Better::Lower, summary, metric)
+            self.of_passes(writes, name, "ns", summary, metric)
         };
         let mean = |segment: &Segment| Some(segment.total_of(Op::Write).latency_ns_mean());
         let p99 = |segment: &Segment| Some(segment.latencies().quantile(0.99).0 as f64);
@@ -105,7 +101,6 @@ impl<'a> AgeResults<'a> {
         test: Test,
         name: &'static str,
         unit: &'static str,
-        better: Better,
         summary: Summary,
         metric: impl Fn(&Segment) -> Option<f64>,
     ) -> Comparison {
@@ -113,7 +108,7 @@ impl<'a> AgeResults<'a> {
             let segments = self.of_part(Part::Test(phase, test)).filter(|segment| segment.total().ios > 0);
             segments.filter_map(&metric).collect()
         });
-        Comparison { test: name, unit, better, summary, passes }
+        Comparison { test: name, unit, summary, passes }
     }
 
     fn score(&self) -> Comparison {
@@ -126,17 +121,20 @@ impl<'a> AgeResults<'a> {
             };
             (0..self.passes as usize).filter_map(score_of).collect()
         });
-        Comparison {
-            test: "application score",
-            unit: "points",
-            better: Better::Higher,
-            summary: Summary::Mean,
-            passes,
-        }
+        Comparison::of_scores("application score", passes)
     }
 }
 
 impl Comparison {
+    fn of_scores(test: &'static str, passes: [Vec<f64>; 3]) -> Self {
+        Self { test, unit: "points", summary: Summary::Mean, passes }
+    }
+
+    /// Whether less is better.
+    pub(super) fn is_time(&self) -> bool {
+        self.unit == "ns"
+    }
+
     /// The passes of one phase.
     fn passes_in(&self, phase: Phase) -> &[f64] {
         &self.passes[phase as usize]
@@ -157,8 +155,8 @@ impl Comparison {
         Some(Estimate { value: self.value(phase)?, interval }.not_negative())
     }
 
-    /// How far it fell from new to `phase`, in percent of its value when new; the interval comes from the scatter of
-    /// the passes. `None` if a phase is missing or the value was zero when new.
+    /// How far it changed for the worse from new to `phase`, in percent of its value when new: 100 at most of a rate, without
+    /// limit of a time. The interval comes from the scatter of the passes. `None` if a phase is missing or the value was zero when new.
     pub(super) fn fall(&self, phase: Phase) -> Option<Estimate> {
         let (new, then) = (self.value(Phase::New)?, self.value(phase)?);
         if new <= 0.0 {
@@ -169,16 +167,14 @@ impl Comparison {
             Summary::MeanOfPairs => paired_interval(self.passes_in(phase), self.passes_in(Phase::New), new),
             Summary::Longest => None,
         };
-        Some(Estimate { value: then / new, interval }.map(|ratio| match self.better {
-            Better::Higher => (1.0 - ratio) * 100.0,
-            Better::Lower => (ratio - 1.0) * 100.0,
-        }))
+        let ratio = Estimate { value: then / new, interval };
+        Some(ratio.map(|ratio| if self.is_time() { (ratio - 1.0) * 100.0 } else { (1.0 - ratio) * 100.0 }))
     }
 
     /// The value in `phase` over that when new: 1 is as new, less is worse.
     pub(super) fn share_of_new(&self, phase: Phase) -> Option<f64> {
         let (new, then) = (self.value(Phase::New)?, self.value(phase)?);
-        let share = if self.better == Better::Higher { then / new } else { new / then };
+        let share = if self.is_time() { new / then } else { then / new };
         share.is_finite().then_some(share)
     }
 
@@ -393,7 +389,7 @@ fn unsteady(comparison: &Comparison) -> Option<String> {
     let passes = comparison.passes_in(Phase::Used);
     let [first, .., last] = passes else { return None };
     let (least, most) = (minimum(passes)?, maximum(passes)?);
-    let is_unsteady = comparison.better == Better::Higher && most > least * UNSTEADY_RATIO;
+    let is_unsteady = !comparison.is_time() && most > least * UNSTEADY_RATIO;
     is_unsteady.then(|| wording::not_steady("Random writes", comparison.unit, *first, *last))
 }
 
@@ -469,53 +465,43 @@ fn with_actions(answer: Answer, options: &AgeOptions, evidence: &Evidence) -> An
 /// The options that differ from their defaults, as a command line, and always the passes.
 fn options_text(options: &AgeOptions) -> String {
     let defaults = AgeOptions::default();
-    Arguments::default()
-        .add(options.recipe != defaults.recipe, "recipe", options.recipe)
-        .add_known("bytes", options.bytes.map(exact_size))
-        .add_known("span", options.span.map(exact_size))
-        .add(options.random_span != defaults.random_span, "random-span", exact_size(options.random_span))
-        .add(options.time != defaults.time, "time", exact_duration(options.time))
-        .add(options.depth != defaults.depth, "depth", options.depth)
-        .add(options.idle != defaults.idle, "idle", exact_duration(options.idle))
-        .add(options.trim, "trim", "on")
-        .add(options.data != defaults.data, "data", options.data)
-        .add(true, "passes", options.passes)
-        .text()
+    let others = AgeOptions { passes: defaults.passes, ..options.clone() };
+    format!("{} --passes {}", arguments(&others, &defaults), options.passes).trim_start().to_owned()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn comparison(better: Better, new: &[f64], used: &[f64]) -> Comparison {
+    fn comparison(unit: &'static str, new: &[f64], used: &[f64]) -> Comparison {
         let passes = [new.to_vec(), used.to_vec(), Vec::new()];
-        Comparison { test: "t", unit: "bytes/s", better, summary: Summary::Mean, passes }
+        Comparison { test: "t", unit, summary: Summary::Mean, passes }
     }
 
     #[test]
     fn worse_is_a_drop_whichever_way_is_better() {
-        let speed = comparison(Better::Higher, &[100.0; 3], &[25.0; 3]).fall(Phase::Used).unwrap();
-        let latency = comparison(Better::Lower, &[100.0; 3], &[400.0; 3]).fall(Phase::Used).unwrap();
+        let speed = comparison("bytes/s", &[100.0; 3], &[25.0; 3]).fall(Phase::Used).unwrap();
+        let latency = comparison("ns", &[100.0; 3], &[400.0; 3]).fall(Phase::Used).unwrap();
         assert_eq!((speed.value, speed.interval), (75.0, Some(Interval { low: 75.0, high: 75.0 })));
         assert_eq!((latency.value, latency.interval), (300.0, Some(Interval { low: 300.0, high: 300.0 })));
-        assert!(comparison(Better::Higher, &[100.0; 3], &[150.0; 3]).fall(Phase::Used).unwrap().value < 0.0);
+        assert!(comparison("bytes/s", &[100.0; 3], &[150.0; 3]).fall(Phase::Used).unwrap().value < 0.0);
     }
 
     #[test]
     fn the_interval_has_its_lower_end_first_and_holds_the_estimate() {
-        for better in [Better::Higher, Better::Lower] {
+        for unit in ["bytes/s", "ns"] {
             let fall =
-                comparison(better, &[99.0, 101.0, 100.0], &[40.0, 60.0, 50.0]).fall(Phase::Used).unwrap();
+                comparison(unit, &[99.0, 101.0, 100.0], &[40.0, 60.0, 50.0]).fall(Phase::Used).unwrap();
             let interval = fall.interval.unwrap();
-            assert!(interval.low < interval.high && interval.contains(fall.value), "{better:?} {fall:?}");
+            assert!(interval.low < interval.high && interval.contains(fall.value), "{unit} {fall:?}");
         }
     }
 
     #[test]
     fn paired_passes_are_compared_with_each_other_only() {
         let (new, used) = ([100.0, 60.0, 20.0], [51.0, 29.0, 10.0]);
-        let apart = comparison(Better::Higher, &new, &used).fall(Phase::Used).unwrap();
-        let paired = Comparison { summary: Summary::MeanOfPairs, ..comparison(Better::Higher, &new, &used) };
+        let apart = comparison("bytes/s", &new, &used).fall(Phase::Used).unwrap();
+        let paired = Comparison { summary: Summary::MeanOfPairs, ..comparison("bytes/s", &new, &used) };
         let paired = paired.fall(Phase::Used).unwrap();
         assert_eq!(apart.value, paired.value);
         // Three zones of a disk do not differ by chance: the drops are 49, 31 and 10 of 60.
@@ -526,17 +512,17 @@ mod tests {
 
     #[test]
     fn one_pass_has_no_interval_and_nothing_has_no_drop() {
-        let fall = comparison(Better::Higher, &[100.0], &[50.0]).fall(Phase::Used).unwrap();
+        let fall = comparison("bytes/s", &[100.0], &[50.0]).fall(Phase::Used).unwrap();
         assert_eq!((fall.value, fall.interval), (50.0, None));
-        assert_eq!(comparison(Better::Higher, &[100.0], &[]).fall(Phase::Used), None);
-        assert_eq!(comparison(Better::Higher, &[0.0], &[1.0]).fall(Phase::Used), None);
-        let row = comparison(Better::Higher, &[100.0], &[]).row(true);
+        assert_eq!(comparison("bytes/s", &[100.0], &[]).fall(Phase::Used), None);
+        assert_eq!(comparison("bytes/s", &[0.0], &[1.0]).fall(Phase::Used), None);
+        let row = comparison("bytes/s", &[100.0], &[]).row(true);
         assert!(row["used"].is_null() && row["drop_percent"].is_null() && row["after_idle"].is_null());
     }
 
     #[test]
     fn a_metric_has_a_row_for_each_phase_that_was_measured() {
-        let rows: Vec<Row> = comparison(Better::Higher, &[99.0, 101.0], &[50.0]).intervals().collect();
+        let rows: Vec<Row> = comparison("bytes/s", &[99.0, 101.0], &[50.0]).intervals().collect();
         assert_eq!(rows.len(), 2);
         assert_eq!((&rows[0]["phase"], &rows[0]["value"]), (&"new".into(), &100.0.into()));
         assert!(rows[0]["value_low"].as_f64().unwrap() < 99.0 && rows[1]["value_low"].is_null());

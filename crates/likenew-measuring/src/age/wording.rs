@@ -8,6 +8,7 @@ use likenew_core::quantity::{Rate, Share, Size, SpeedChange, TimeChange, change_
 use likenew_core::units::{Nanos, Number, digits, exact_size};
 use likenew_stats::interval::Interval;
 
+use likenew_procedure_support::overview::table_of;
 use likenew_procedure_support::rerun::Rerun;
 use likenew_procedure_support::wording::{MISSING, capitalize, cell, use_nearest_multiple};
 
@@ -273,26 +274,24 @@ pub(super) fn table(metrics: &[&Comparison], has_idle: bool, limit: f64) -> Over
     let interval = |metric: &Comparison| metric.fall(Phase::Used).and_then(|fall| fall.interval);
     let is_one_pass = metrics.iter().all(|metric| interval(metric).is_none());
     let change = if is_one_pass { "change (one pass)" } else { "change" };
-    let headings = ["metric", "new", "used", change, "after idle"];
-    let columns = if has_idle { headings.len() } else { headings.len() - 1 };
-    let mut table = OverviewTable::new(headings.into_iter().take(columns));
-    for metric in metrics {
-        let Comparison { test, unit, .. } = metric;
-        let [new, used, after_idle] = Phase::ALL.map(|phase| metric.value(phase));
-        let cell = |metric: Option<f64>| cell(metric.map(|metric| value(unit, metric)));
-        let change = match (new, used) {
-            // A maximum is a single I/O; its change says nothing.
-            (Some(new), Some(used)) if new > 0.0 && *test != LATENCY_MAX => {
-                change_cell(unit, used / new, interval(metric), limit)
-            }
-            _ => MISSING.to_owned(),
-        };
-        let has_bar = *unit != "ns" && change != UNCLEAR;
-        let share = metric.share_of_new(Phase::Used).filter(|_| has_bar);
-        let cells = [metric_name(test), cell(new), cell(used), change, cell(after_idle)];
-        table.push_with_share(cells.into_iter().take(columns), share);
-    }
-    table
+    let change_of = |metric: &Comparison| match (metric.value(Phase::New), metric.value(Phase::Used)) {
+        // A maximum is a single I/O; its change says nothing.
+        (Some(new), Some(used)) if new > 0.0 && metric.test != LATENCY_MAX => {
+            change_cell(metric.unit, used / new, interval(metric), limit)
+        }
+        _ => MISSING.to_owned(),
+    };
+    let has_bar = |metric: &Comparison| !metric.is_time() && change_of(metric) != UNCLEAR;
+    let in_phase =
+        |metric: &Comparison, phase| cell(metric.value(phase).map(|of_phase| value(metric.unit, of_phase)));
+    table_of(metrics)
+        .column("metric", |metric| metric_name(metric.test))
+        .column("new", |metric| in_phase(metric, Phase::New))
+        .column("used", |metric| in_phase(metric, Phase::Used))
+        .column(change, |metric| change_of(metric))
+        .column_if(has_idle, "after idle", |metric| in_phase(metric, Phase::AfterIdle))
+        .bars(|metric| metric.share_of_new(Phase::Used).filter(|_| has_bar(metric)))
+        .build()
 }
 
 /// `Random write` for the test `random writes`, as the answers name it.
@@ -329,7 +328,7 @@ pub(super) const LATENCY_MAX: &str = "random write latency, max";
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Better, Summary};
+    use super::super::Summary;
     use super::*;
 
     const WRITES: Transition = Transition { unit: "bytes/s", new: 68.8e6, used: 45.4e6 };
@@ -409,15 +408,14 @@ mod tests {
 
     #[test]
     fn a_maximum_has_neither_change_nor_bar() {
-        let metric = |test, unit, better, used| Comparison {
+        let metric = |test, unit, used| Comparison {
             test,
             unit,
-            better,
             summary: Summary::Longest,
             passes: [vec![564e3], vec![used], Vec::new()],
         };
-        let longest = metric(LATENCY_MAX, "ns", Better::Lower, 128e6);
-        let writes = metric("random writes", "bytes/s", Better::Higher, 282e3);
+        let longest = metric(LATENCY_MAX, "ns", 128e6);
+        let writes = metric("random writes", "bytes/s", 282e3);
         let table = table(&[&longest, &writes], false, 10.0);
         assert_eq!(table.headings[3], "change (one pass)");
         assert_eq!((table.rows[0].cells[3].as_str(), table.rows[0].share), ("–", None));

@@ -8,6 +8,8 @@ use likenew_core::region::Region;
 use likenew_core::target::Geometry;
 use likenew_core::units::Nanos;
 use likenew_core::workload::{AccessPattern, Arrival, Mix, Size as Lengths, Stream, Until, Workload};
+use likenew_procedure_support::pattern::Pattern;
+use likenew_procedure_support::workloads::sequential_write;
 
 use super::{AgeOptions, Phase, RANDOM_SPAN_STEP, Recipe, wording};
 use crate::apps::library::default_set;
@@ -64,7 +66,7 @@ impl ZoneLayout {
         let keeps_old_files = options.recipe == Recipe::Churn && !is_folder;
         let start = if keeps_old_files { round_down(span.end / 2, u64::from(BLOCK_MAX)) } else { 0 };
         let random_span = start..start + options.random_span;
-        let files = random_span.end..random_span.end + options.files_bytes();
+        let files = random_span.end..random_span.end + options.application_zone_bytes();
         let block =
             geometry.boundary.map_or(BLOCK_MAX, |bytes| BLOCK_MAX.min(1 << bytes.trailing_zeros().min(20)));
         Ok(Self {
@@ -86,13 +88,8 @@ impl ZoneLayout {
     }
 }
 
-/// A range of bytes as the region of a workload.
-pub(super) fn region(range: &Range<u64>) -> Region {
-    Region::bytes(range.clone())
-}
-
 /// The multiple of `step` at or below `bytes`.
-pub(super) fn round_down(bytes: u64, step: u64) -> u64 {
+fn round_down(bytes: u64, step: u64) -> u64 {
     bytes - bytes % step
 }
 
@@ -169,14 +166,13 @@ pub(super) fn phase_workloads(
         };
         (0..passes).map(to_pass).collect::<Vec<_>>()
     };
-    let random = |op, range| {
-        Stream::closed(Mix::Only(op), PAGE, AccessPattern::Random(region(range)), options.depth, data)
+    let random = |op, range: &Range<u64>| {
+        Stream::closed(Mix::Only(op), PAGE, Pattern::Random.over(range.clone()), options.depth, data)
     };
     let sequential = |op, pass| {
         let range = zones.part_of_files(pass, passes);
-        let stream =
-            Stream::closed(Mix::Only(op), zones.block, AccessPattern::Sequential(region(&range)), 1, data);
-        (Until::bytes(range.end - range.start), stream)
+        let until = Until::bytes(range.end - range.start);
+        (until, Stream::closed(Mix::Only(op), zones.block, Pattern::Sequential.over(range), 1, data))
     };
     workloads.extend(passes_of(Test::RandomWrites, &|_| (each, random(Op::Write, &zones.random_span))));
     if phase == Phase::New && !zones.is_folder {
@@ -236,7 +232,7 @@ fn writes_before_test(phase: Phase, options: &AgeOptions, zones: &ZoneLayout) ->
     }
     let mut workloads = Vec::new();
     if is_churned {
-        let place = AccessPattern::Sequential(region(&zones.span));
+        let place = Pattern::Sequential.over(zones.span.clone());
         let stream = Stream::closed(Mix::Only(Op::Trim), FILE_BYTES, place, 1, options.data);
         let files = zones.span.end.div_ceil(u64::from(FILE_BYTES));
         workloads.push(Workload::new(wording::SMALL_FILES_DELETED, Until::ops(files), vec![stream]));
@@ -248,11 +244,11 @@ fn writes_before_test(phase: Phase, options: &AgeOptions, zones: &ZoneLayout) ->
 
 /// Writes a zone once sequentially.
 fn in_order(what: &str, zones: &ZoneLayout, zone: &Range<u64>, options: &AgeOptions) -> Workload {
-    let place = AccessPattern::Sequential(region(zone));
-    let stream = Stream::closed(Mix::Only(Op::Write), zones.block, place, PREPARE_DEPTH, options.data);
-    Workload::new(format!("preparing {what}"), Until::bytes(zone.end - zone.start), vec![stream])
+    let name = format!("preparing {what}");
+    sequential_write(name, zone.clone(), zones.block, PREPARE_DEPTH, options.data)
 }
 
+const WRITE: Mix = Mix::Only(Op::Write);
 /// Prefix of every workload of the aging.
 const AGING: &str = "aging";
 
@@ -284,8 +280,8 @@ pub(super) fn aging_workloads(options: &AgeOptions, zones: &ZoneLayout) -> Vec<W
             let mut workloads = fill("fill", options, zones, &zones.span, span);
             let each = part_bytes(bytes, span, u64::from(PAGE));
             workloads.extend(parts(bytes, each).enumerate().map(|(index, bytes)| {
-                let place = AccessPattern::Random(region(&zones.span));
-                let stream = Stream::closed(write(), PAGE, place, OVERWRITE_DEPTH, options.data);
+                let place = Pattern::Random.over(zones.span.clone());
+                let stream = Stream::closed(WRITE, PAGE, place, OVERWRITE_DEPTH, options.data);
                 Workload::new(format!("{AGING}: overwrite {}", index + 1), Until::bytes(bytes), vec![stream])
             }));
             workloads
@@ -314,8 +310,8 @@ fn fill(
     while left > 0 {
         let end = if zone.end - at < 2 * each { zone.end } else { at + each };
         let amount = left.min(end - at);
-        let place = AccessPattern::Sequential(region(&(at..end)));
-        let stream = Stream::closed(write(), zones.block, place, FILL_DEPTH, options.data);
+        let place = Pattern::Sequential.over(at..end);
+        let stream = Stream::closed(WRITE, zones.block, place, FILL_DEPTH, options.data);
         let name = format!("{AGING}: {what} {}", workloads.len() + 1);
         workloads.push(Workload::new(name, Until::bytes(amount), vec![stream]));
         left -= amount;
@@ -335,7 +331,7 @@ fn churn(options: &AgeOptions, zones: &ZoneLayout, bytes: u64) -> Vec<Workload> 
     let mut workloads = Vec::new();
     for (round, bytes) in parts(bytes, each).enumerate() {
         if deletes && round > 0 {
-            let place = AccessPattern::Random(region(&zones.free));
+            let place = Pattern::Random.over(zones.free.clone());
             let stream = Stream::closed(Mix::Only(Op::Trim), FILE_BYTES, place, 1, options.data);
             let name = format!("{AGING}: files deleted {}", round + 1);
             workloads.push(Workload::new(name, Until::ops((slots / 2).max(1)), vec![stream]));
@@ -349,13 +345,13 @@ fn churn(options: &AgeOptions, zones: &ZoneLayout, bytes: u64) -> Vec<Workload> 
 
 /// Small files in the free space. Without a file system, its metadata is imitated beside them.
 fn small_files(sizes: &Lengths, zones: &ZoneLayout, data: DataClass) -> Vec<Stream> {
-    let pattern = AccessPattern::Random(region(&zones.free));
+    let pattern = Pattern::Random.over(zones.free.clone());
     let arrival = Arrival::Closed { depth: 1 };
-    let mut streams = vec![Stream::new(write(), sizes.clone(), pattern, arrival, data)];
+    let mut streams = vec![Stream::new(WRITE, sizes.clone(), pattern, arrival, data)];
     if !zones.is_folder {
         let pages = round_down(zones.span.end / METADATA_PART, u64::from(PAGE)).max(u64::from(PAGE));
-        let place = AccessPattern::Zipf { region: region(&(0..pages)), theta: METADATA_THETA };
-        streams.push(Stream::closed(write(), PAGE, place, 1, data));
+        let place = AccessPattern::Zipf { region: Region::bytes(0..pages), theta: METADATA_THETA };
+        streams.push(Stream::closed(WRITE, PAGE, place, 1, data));
     }
     streams
 }
@@ -370,10 +366,6 @@ pub(super) fn check_bytes(bytes: u64, span: u64) -> Result<(), String> {
         return Ok(());
     }
     Err(wording::bytes_out_of_range(bytes, u64::from(FILE_BYTES), most))
-}
-
-fn write() -> Mix {
-    Mix::Only(Op::Write)
 }
 
 /// Bytes of one workload of an aging that writes `bytes`: a part of `length`, in whole steps.

@@ -6,10 +6,11 @@
 //! support.benchmarks.ul.com/support/solutions/articles/44002171488).
 
 use likenew_core::io::{DataClass, Op};
-use likenew_core::region::Region;
 use likenew_core::target::Geometry;
 use likenew_core::units::Nanos;
-use likenew_core::workload::{AccessPattern, Arrival, Mix, Size, Stream, Until, Workload};
+use likenew_core::workload::{Arrival, Mix, Size, Stream, Until, Workload};
+use likenew_procedure_support::pattern::Pattern;
+use likenew_procedure_support::workloads::sequential_write;
 
 use super::stage::{fit_lengths, size, with_mean};
 
@@ -24,9 +25,7 @@ const WRITE_DEPTH: u32 = 4;
 
 /// Writes the first `span` bytes once sequentially.
 pub(super) fn sequential_fill(name: impl Into<String>, span: u64, data: DataClass) -> Workload {
-    let pattern = AccessPattern::Sequential(Region::bytes(0..span));
-    let stream = Stream::closed(Mix::Only(Op::Write), FILL_BLOCK, pattern, FILL_DEPTH, data);
-    Workload::new(name, Until::bytes(span), vec![stream])
+    sequential_write(name, 0..span, FILL_BLOCK, FILL_DEPTH, data)
 }
 
 /// What happens before a test: minutes of writes, or of idle time.
@@ -84,7 +83,7 @@ impl Phase {
         if self.kind == Kind::Recover {
             return Workload { name: format!("{} rest", self.name), ..Workload::rest(time) };
         }
-        let pattern = AccessPattern::Random(Region::bytes(0..span));
+        let pattern = Pattern::Random.over(0..span);
         let arrival = Arrival::Closed { depth: WRITE_DEPTH };
         let stream = Stream::new(Mix::Only(Op::Write), write_sizes(geometry), pattern, arrival, data);
         Workload::new(format!("{} writes", self.name), Until::elapsed(time), vec![stream])

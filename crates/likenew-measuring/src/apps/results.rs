@@ -9,11 +9,12 @@ use likenew_core::segment::Segment;
 use likenew_core::units::exact_duration;
 use likenew_procedure_support::estimate::{Estimate, Verdict, is_whole};
 use likenew_procedure_support::options::Arguments;
-use likenew_procedure_support::rerun::Rerun;
+use likenew_procedure_support::overview::list_below_summary;
+use likenew_procedure_support::rerun::{PASSES_FEW, PASSES_MANY, Rerun};
 use likenew_procedure_support::rows::Columns as _;
 use likenew_procedure_support::series::{axis, speed};
 use likenew_procedure_support::wording::answer_as_summary;
-use likenew_stats::interval::{CONFIDENCE_95, Interval, mean_interval};
+use likenew_stats::interval::Interval;
 use likenew_stats::steady_state::Window;
 use likenew_stats::summary::{maximum, mean};
 
@@ -205,23 +206,6 @@ pub(crate) fn geometric_mean(values: &[Option<f64>]) -> Option<f64> {
     mean(&logarithms?).map(f64::exp)
 }
 
-/// Adds the tables, results first.
-pub(super) fn put_tables(findings: &mut Findings, measured: &AppResults<'_>, consistency: bool) {
-    if consistency {
-        findings.tables.insert("phases".into(), phases(measured));
-    }
-    let rows = measured
-        .applications
-        .iter()
-        .enumerate()
-        .filter_map(|(index, app)| application(&app.name, &measured.all(index)));
-    findings.tables.insert("applications".into(), rows.collect());
-    if !consistency {
-        findings.tables.insert("passes".into(), passes(measured));
-    }
-    findings.tables.insert("sources".into(), measured.applications.iter().flat_map(sources).collect());
-}
-
 fn score_of(passes: &[PassTotals]) -> Option<Estimate> {
     Estimate::of_passes(&passes.iter().map(PassTotals::score).collect::<Vec<_>>())
 }
@@ -286,28 +270,6 @@ fn sources(application: &Application) -> Vec<Row> {
     std::iter::once(published).chain(metrics).collect::<Vec<_>>()
 }
 
-/// Score by application; in a run for consistency, score, access time and random writes over the phases.
-pub(super) fn put_series(findings: &mut Findings, measured: &AppResults<'_>, consistency: bool) {
-    if consistency {
-        let score = axis(wording::SCORE_AXIS, wording::SCORE_UNIT);
-        let score =
-            phase_series(wording::SCORE_BY_PHASE_TITLE, score, |phase| Some(measured.phase(phase)?.score));
-        let access = axis(wording::ACCESS_TIME_AXIS, "ns");
-        let access = phase_series(wording::ACCESS_TIME_BY_PHASE_TITLE, access, |phase| {
-            Some(measured.phase(phase)?.access_time_ns)
-        });
-        let writes = phase_series(wording::WRITES_BY_PHASE_TITLE, speed(), |phase| {
-            measured.writes[phase]?.bytes_per_s
-        });
-        let names = ["score_by_phase", "access_time_by_phase", "writes_by_phase"];
-        for (name, series) in names.into_iter().zip([score, access, writes]) {
-            findings.series.extend(series.map(|series| (name.to_owned(), series)));
-        }
-    } else if let Some(series) = scores(measured) {
-        findings.series.insert("scores".into(), series);
-    }
-}
-
 fn phase_series(title: &str, y: Axis, metric: impl Fn(usize) -> Option<f64>) -> Option<Series> {
     let points: Vec<[f64; 2]> =
         (0..PHASES.len()).filter_map(|phase| Some([(phase + 1) as f64, metric(phase)?])).collect();
@@ -335,32 +297,69 @@ fn scores(measured: &AppResults<'_>) -> Option<Series> {
 /// Half width of an interval, as a share, up to which a score is known, and loss up to which speed is kept. Chosen:
 /// half of what SNIA allows between rounds.
 const NOTICED: f64 = 0.10;
-/// Passes to advise after a single one.
-const PASSES_FEW: u32 = 3;
-/// Passes to advise after several that were not enough.
-const PASSES_MANY: u32 = 10;
 
-/// A run's options and evidence, from which the answers are made.
+/// What the findings of a run are made of.
 pub(super) struct Run<'a> {
     pub(super) options: &'a AppsOptions,
     pub(super) evidence: &'a Evidence,
+    pub(super) measured: &'a AppResults<'a>,
 }
 
 impl Run<'_> {
-    /// Adds summary, answers and overview, most important first.
-    pub(super) fn put(&self, findings: &mut Findings, measured: &AppResults<'_>) {
-        if self.options.consistency {
-            self.put_consistency(findings, measured);
-        } else {
-            self.put_passes(findings, measured);
+    /// Adds the tables, results first.
+    pub(super) fn put_tables(&self, findings: &mut Findings) {
+        let Self { measured, options: AppsOptions { consistency, .. }, .. } = self;
+        let tables = &mut findings.tables;
+        if *consistency {
+            tables.insert("phases".into(), phases(measured));
+        }
+        let numbered = measured.applications.iter().enumerate();
+        let rows = numbered.filter_map(|(index, app)| application(&app.name, &measured.all(index)));
+        tables.insert("applications".into(), rows.collect());
+        if !consistency {
+            tables.insert("passes".into(), passes(measured));
+        }
+        tables.insert("sources".into(), measured.applications.iter().flat_map(sources).collect());
+    }
+
+    /// Adds the score by application; in a run for consistency, score, access time and random writes over the phases.
+    pub(super) fn put_series(&self, findings: &mut Findings) {
+        let measured = self.measured;
+        if !self.options.consistency {
+            findings.series.extend(scores(measured).map(|series| ("scores".to_owned(), series)));
+            return;
+        }
+        let score = axis(wording::SCORE_AXIS, wording::SCORE_UNIT);
+        let score =
+            phase_series(wording::SCORE_BY_PHASE_TITLE, score, |phase| Some(measured.phase(phase)?.score));
+        let access = axis(wording::ACCESS_TIME_AXIS, "ns");
+        let access = phase_series(wording::ACCESS_TIME_BY_PHASE_TITLE, access, |phase| {
+            Some(measured.phase(phase)?.access_time_ns)
+        });
+        let writes = phase_series(wording::WRITES_BY_PHASE_TITLE, speed(), |phase| {
+            measured.writes[phase]?.bytes_per_s
+        });
+        let names = ["score_by_phase", "access_time_by_phase", "writes_by_phase"];
+        for (name, series) in names.into_iter().zip([score, access, writes]) {
+            findings.series.extend(series.map(|series| (name.to_owned(), series)));
         }
     }
 
-    fn put_passes(&self, findings: &mut Findings, measured: &AppResults<'_>) {
+    /// Adds summary, answers and overview, most important first.
+    pub(super) fn put_answers(&self, findings: &mut Findings) {
+        if self.options.consistency {
+            self.put_consistency(findings);
+        } else {
+            self.put_passes(findings);
+        }
+    }
+
+    fn put_passes(&self, findings: &mut Findings) {
+        let measured = self.measured;
         let overalls = measured.overalls();
         let overall = overall(&overalls, measured.applications.len());
         let score = overall.map(|overall| self.score(overall));
-        let over_passes = self.speed_over_passes(measured, overalls.len());
+        let over_passes = self.speed_over_passes(overalls.len());
         let lost = over_passes.as_ref().filter(|(answer, _)| answer.standing == Standing::Problem);
         findings.summary = match (lost, overall) {
             (Some((_, left)), overall) => wording::summary_of_lost_speed(Share(1.0 - left), overall),
@@ -371,13 +370,12 @@ impl Run<'_> {
         let over_passes = over_passes.map(|(answer, _)| answer);
         let order = if is_lost { [over_passes, score] } else { [score, over_passes] };
         findings.answers.extend(order.into_iter().flatten());
-        findings.overview.table = self.applications_table(measured);
+        findings.overview.table = self.applications_table();
     }
 
     fn score(&self, overall: Overall) -> Answer {
         let score = overall.score;
-        let is_precise = |interval: Interval| interval.high - interval.low <= 2.0 * NOTICED * score.value;
-        let answer = match score.interval.map(is_precise) {
+        let answer = match score.half_width().map(|half| half <= NOTICED * score.value) {
             Some(true) => wording::score(overall),
             Some(false) => self.with_rerun(wording::score_is_imprecise(overall, Share(NOTICED)), PASSES_MANY),
             None => self.with_rerun(wording::score_of_one_pass(overall), PASSES_FEW),
@@ -388,7 +386,8 @@ impl Run<'_> {
     }
 
     /// Whether the last pass is as fast as the first, application by application, and the share that is left.
-    fn speed_over_passes(&self, measured: &AppResults<'_>, passes: usize) -> Option<(Answer, f64)> {
+    fn speed_over_passes(&self, passes: usize) -> Option<(Answer, f64)> {
+        let measured = self.measured;
         let last = passes.checked_sub(1)?;
         if last == 0 {
             return Some((self.with_rerun(wording::speed_over_one_pass(), PASSES_FEW), 1.0));
@@ -437,7 +436,8 @@ impl Run<'_> {
         Some(arguments.text())
     }
 
-    fn applications_table(&self, measured: &AppResults<'_>) -> Option<OverviewTable> {
+    fn applications_table(&self) -> Option<OverviewTable> {
+        let measured = self.measured;
         let row = |index: usize| {
             let passes = measured.all(index);
             Some(ApplicationRow {
@@ -451,7 +451,8 @@ impl Run<'_> {
         (!rows.is_empty()).then(|| wording::applications_table(&rows))
     }
 
-    fn put_consistency(&self, findings: &mut Findings, measured: &AppResults<'_>) {
+    fn put_consistency(&self, findings: &mut Findings) {
+        let measured = self.measured;
         let scores: Vec<f64> = measured.phases().into_iter().map(|(_, overall)| overall.score).collect();
         let Some(best) = maximum(&scores) else { return };
         let [steady, recovered] = [Kind::Steady, Kind::Recover].map(|kind| measured.scores(kind));
@@ -503,10 +504,10 @@ impl Run<'_> {
         let Some(last) = recovered.last() else { return Some(wording::no_recovery_phase()) };
         let value = last / best;
         // One more value of the same scatter lies within mean ± t·s·√(1 + 1/n); t·s alone is taken.
-        let interval = mean_interval(steady, CONFIDENCE_95).map(|mean_interval| {
-            let half = (mean_interval.high - mean_interval.low) / 2.0 * (steady.len() as f64).sqrt() / best;
-            Interval { low: (value - half).max(0.0), high: value + half }
-        });
+        let half = Estimate::of_passes(steady).and_then(|steady| steady.half_width());
+        let interval = half
+            .map(|half| half * (steady.len() as f64).sqrt() / best)
+            .map(|half| Interval { low: (value - half).max(0.0), high: value + half });
         let left = Estimate { value, interval };
         let answer = match (fall, left.against(1.0 - NOTICED)) {
             (Verdict::Above, Verdict::Above) => wording::recovers(left),
@@ -528,12 +529,10 @@ pub(super) fn finish(findings: &mut Findings) {
         findings.summary = findings.answers.first().map(answer_as_summary).unwrap_or_default();
     }
     // The summary says already that one pass was played, and what idle time restores if that is known.
-    let is_said = |answer: &&Answer| {
+    list_below_summary(findings, |answer| {
         let is_recovery = wording::is_about_recovery(answer) && answer.standing != Standing::Unknown;
-        is_recovery || wording::is_about_one_pass(answer)
-    };
-    let unsaid = findings.answers.iter().skip(1).filter(|answer| !is_said(answer));
-    findings.overview.answers = unsaid.map(|answer| answer.id.clone()).collect();
+        !is_recovery && !wording::is_about_one_pass(answer)
+    });
 }
 
 /// The score of all passes; `None` before every application was replayed once.

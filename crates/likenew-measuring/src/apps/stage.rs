@@ -3,10 +3,10 @@
 use std::ops::Range;
 
 use likenew_core::io::{DataClass, Op};
-use likenew_core::region::Region;
 use likenew_core::target::Geometry;
 use likenew_core::units::Nanos;
 use likenew_core::workload::{AccessPattern, Arrival, Mix, Size, Stream, Until, Workload};
+use likenew_procedure_support::pattern::Pattern;
 
 use super::application::{Application, Part, Side};
 
@@ -107,9 +107,9 @@ impl Stage {
         let lengths = with_mean(&side.lengths.value, part.mean);
         let (lengths, pieces) = fit_lengths(&lengths, self.length_max, self.block);
         let pattern = match (op, part.is_sequential) {
-            (Op::Write, true) => AccessPattern::Sequential(Region::bytes(self.new_files.clone())),
-            (_, true) => AccessPattern::Sequential(Region::bytes(self.files.clone())),
-            (_, false) => AccessPattern::Random(Region::bytes(self.files.clone())),
+            (Op::Write, true) => Pattern::Sequential.over(self.new_files.clone()),
+            (_, true) => Pattern::Sequential.over(self.files.clone()),
+            (_, false) => Pattern::Random.over(self.files.clone()),
         };
         (part.ios as f64 * pieces * scale, Kind { op, ios: 0, lengths, pattern })
     }

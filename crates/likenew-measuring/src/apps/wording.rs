@@ -9,6 +9,7 @@ use likenew_stats::steady_state::ROUNDS;
 
 use likenew_procedure_support::answers;
 use likenew_procedure_support::estimate::Estimate;
+use likenew_procedure_support::overview::table_of;
 use likenew_procedure_support::wording::{cell, estimated, list, passes};
 
 /// What the procedure measures and what it costs.
@@ -222,25 +223,24 @@ pub(super) struct ApplicationRow<'a> {
 
 /// Each application. Scores of different applications do not compare, so there are no bars.
 pub(super) fn applications_table(rows: &[ApplicationRow<'_>]) -> OverviewTable {
-    let mut table = OverviewTable::new(["application", "score", "speed", "access time"]);
-    for ApplicationRow { name, score, rate, access_time } in rows {
-        let points = estimated(score.not_negative(), digits);
-        table.push([(*name).to_owned(), points, rate.to_string(), access_time.to_string()]);
-    }
-    table
+    table_of(rows)
+        .column("application", |row| row.name)
+        .column("score", |row| estimated(row.score.not_negative(), digits))
+        .column("speed", |row| row.rate)
+        .column("access time", |row| row.access_time)
+        .build()
 }
 
 /// The stages of a consistency test, each with a bar for its share of the best score; `steady` and `recovered` are
 /// those of constant writes and of the last idle time.
 pub(super) fn stages_table(best: f64, steady: Option<f64>, recovered: Option<f64>) -> OverviewTable {
-    let mut table = OverviewTable::new(["", "score"]);
     let stages =
         [("best phase", Some(best)), ("under constant writes", steady), ("after idle time", recovered)];
-    for (name, score) in stages {
-        let share = score.map(|score| score / best);
-        table.push_with_share([name.to_owned(), cell(score.map(digits))], share);
-    }
-    table
+    table_of(stages)
+        .column("", |(name, _)| *name)
+        .column("score", |(_, score)| cell(score.map(digits)))
+        .bars(|(_, score)| score.map(|score| score / best))
+        .build()
 }
 
 #[cfg(test)]

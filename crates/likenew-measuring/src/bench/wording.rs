@@ -8,10 +8,11 @@ use likenew_core::workload::Mix;
 
 use likenew_procedure_support::answers;
 use likenew_procedure_support::estimate::Estimate;
+use likenew_procedure_support::overview::table_of;
 use likenew_procedure_support::profile::Test;
 use likenew_procedure_support::rerun::Rerun;
 use likenew_procedure_support::rows::LatencyColumns;
-use likenew_procedure_support::wording::{capitalize, estimated, latency_cells};
+use likenew_procedure_support::wording::{capitalize, estimated};
 use likenew_rated::Usual;
 
 use crate::commits::Commits;
@@ -114,30 +115,34 @@ pub(super) struct TableRow {
     pub(super) speed: Estimate,
     pub(super) iops: f64,
     pub(super) latency: LatencyColumns,
+    /// What new drives of its class reach, if known.
+    pub(super) usual: Option<String>,
 }
 
-/// The table, with the usual speed of each row if known; below it, durable writes and how long they wait for a flush.
-pub(super) fn table(
-    rows: impl Iterator<Item = TableRow>,
-    usual: &[Option<Usual>],
-    commits: &[Commits],
-) -> OverviewTable {
-    let is_known = usual.iter().any(Option::is_some);
-    let headings = ["test", "MB/s", "IOPS", "mean", "p99", "max"];
-    let mut table = OverviewTable::new(headings.into_iter().chain(is_known.then_some("usual")));
-    for (row, usual) in rows.zip(usual) {
-        let speed = estimated(row.speed, |bytes_per_s| digits(bytes_per_s / 1e6));
-        let [mean, p99, max] = latency_cells(&row.latency);
-        let usual = is_known.then(|| usual.as_ref().map_or_else(String::new, ToString::to_string));
-        table.push([row.name, speed, digits(row.iops), mean, p99, max].into_iter().chain(usual));
+impl From<&Commits> for TableRow {
+    /// Durable writes, and how long they wait for a flush.
+    fn from(commits: &Commits) -> Self {
+        Self {
+            name: commits.test.name(),
+            speed: commits.rate.map(|rate| rate * f64::from(commits.test.block)),
+            iops: commits.rate.value,
+            latency: (&commits.wait).into(),
+            usual: None,
+        }
     }
-    for line in commits {
-        let speed = estimated(line.rate, |rate| digits(rate * f64::from(line.test.block) / 1e6));
-        let [mean, p99, max] = latency_cells(&(&line.wait).into());
-        let cells = [line.test.name(), speed, digits(line.rate.value), mean, p99, max];
-        table.push(cells.into_iter().chain(is_known.then(String::new)));
-    }
-    table
+}
+
+/// The table; usual speeds have a column if any is known.
+pub(super) fn table(rows: impl Iterator<Item = TableRow>) -> OverviewTable {
+    let rows: Vec<TableRow> = rows.collect();
+    let is_known = rows.iter().any(|row| row.usual.is_some());
+    table_of(rows)
+        .column("test", |row| row.name.clone())
+        .column("MB/s", |row| estimated(row.speed, |bytes_per_s| digits(bytes_per_s / 1e6)))
+        .column("IOPS", |row| digits(row.iops))
+        .latencies(|row| row.latency)
+        .column_if(is_known, "usual", |row| row.usual.clone().unwrap_or_default())
+        .build()
 }
 
 #[cfg(test)]
@@ -202,8 +207,9 @@ mod tests {
                 latency_ns_p99: Some(35_000_000),
                 ..LatencyColumns::default()
             },
+            usual: None,
         };
-        let table = table([row].into_iter(), &[None], &[]);
+        let table = table([row].into_iter());
         assert_eq!(
             table.rows[0].cells,
             ["SEQ1M Q8T1 read", "254 (250–258)", "242", "33.0 ms", "35.0 ms", "–"]

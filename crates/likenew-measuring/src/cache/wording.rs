@@ -3,13 +3,14 @@
 use likenew_core::findings::{Answer, OverviewTable, Standing};
 use likenew_core::io::Op;
 use likenew_core::procedure::Descriptor;
-use likenew_core::quantity::{Factor, Rate, Share, with_range};
+use likenew_core::quantity::{Factor, Rate, Share};
 use likenew_procedure_support::answers;
+use likenew_procedure_support::estimate::{Estimate, Verdict};
+use likenew_procedure_support::overview::table_of;
 use likenew_procedure_support::pattern::Pattern;
 use likenew_procedure_support::wording::{capitalize, cell, estimated};
-use likenew_stats::interval::Interval;
 
-use super::MeasuredLevel;
+use super::{MARGIN, MeasuredLevel};
 
 /// What the procedure measures and what it costs.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -39,33 +40,18 @@ likenew_core::sentences! {
     fn not_counted(speeds: &str) = "{speeds}; RAM's share was not counted";
 }
 
-/// How much of the bytes moved came from memory or stayed there, and how certain that is.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum RamShare {
-    /// Nothing below the target counts bytes.
-    Uncounted,
-    /// From a single pass, so without an interval.
-    OnePass(Share),
-    /// The interval holds both a share that matters and one that does not.
-    Unclear(Share, Interval),
-    /// The whole interval is on one side of the share that matters.
-    Clear(Share, Interval),
+/// The share of the bytes moved that came from memory or stayed there, in 0..1; `None` if nothing below the target counts
+/// bytes.
+type RamShare = Option<Estimate>;
+
+/// The share in words, and what it shows about the share that matters.
+fn judged(ram: RamShare) -> Option<(String, Verdict)> {
+    ram.map(|ram| (estimated(ram, Share), ram.against(MARGIN)))
 }
 
-impl RamShare {
-    fn standing(self) -> Standing {
-        if matches!(self, Self::Clear(..)) { Standing::Info } else { Standing::Unknown }
-    }
-
-    fn text(self) -> Option<String> {
-        match self {
-            Self::Uncounted => None,
-            Self::OnePass(share) => Some(share.to_string()),
-            Self::Unclear(share, Interval { low, high }) | Self::Clear(share, Interval { low, high }) => {
-                Some(with_range(share, Share(low), Share(high)))
-            }
-        }
-    }
+fn standing(ram: RamShare) -> Standing {
+    let is_clear = ram.is_some_and(|ram| ram.against(MARGIN).is_clear());
+    if is_clear { Standing::Info } else { Standing::Unknown }
 }
 
 /// A speed, and that of the same I/O one level nearer to the drive, if it was measured.
@@ -93,50 +79,56 @@ impl Speeds {
 /// Reads of data that was just read, through the page cache.
 pub(super) fn repeated_read(pattern: Pattern, ram: RamShare, speeds: Speeds) -> Answer {
     let speeds = speeds.text("direct reads");
-    let answer = match (ram, ram.text()) {
-        (RamShare::Clear(..), Some(share)) => format!("{share} from RAM, at {speeds}"),
-        (RamShare::OnePass(_), Some(share)) => format!("{share} from RAM in the only pass, at {speeds}"),
-        (_, Some(share)) => format!("{share} from RAM, too uncertain to call, at {speeds}"),
-        (_, None) => not_counted(&speeds),
+    let answer = match judged(ram) {
+        None => not_counted(&speeds),
+        Some((share, Verdict::OnePass)) => format!("{share} from RAM in the only pass, at {speeds}"),
+        Some((share, Verdict::Unclear)) => format!("{share} from RAM, too uncertain to call, at {speeds}"),
+        Some((share, _)) => format!("{share} from RAM, at {speeds}"),
     };
     let question = format!("Repeated {pattern} read");
-    Answer::new(format!("{pattern}{REPEATED_READ}"), question, answer, ram.standing())
+    Answer::new(format!("{pattern}{REPEATED_READ}"), question, answer, standing(ram))
 }
 
 /// Writes through the page cache, without a flush.
 pub(super) fn buffered_write(pattern: Pattern, ram: RamShare, speeds: Speeds) -> Answer {
     let speeds = speeds.text("flushed writes");
-    let answer = match (ram, ram.text()) {
-        (RamShare::Clear(..), Some(share)) => format!("{share} still in RAM at its end, at {speeds}"),
-        (RamShare::OnePass(_), Some(share)) => {
+    let answer = match judged(ram) {
+        None => not_counted(&speeds),
+        Some((share, Verdict::OnePass)) => {
             format!("{share} still in RAM at the end of the only pass, at {speeds}")
         }
-        (_, Some(share)) => format!("{share} still in RAM at its end, too uncertain to call, at {speeds}"),
-        (_, None) => not_counted(&speeds),
+        Some((share, Verdict::Unclear)) => {
+            format!("{share} still in RAM at its end, too uncertain to call, at {speeds}")
+        }
+        Some((share, _)) => format!("{share} still in RAM at its end, at {speeds}"),
     };
     let question = format!("Buffered {pattern} write");
-    Answer::new(format!("{pattern}{BUFFERED_WRITE}"), question, answer, ram.standing())
+    Answer::new(format!("{pattern}{BUFFERED_WRITE}"), question, answer, standing(ram))
 }
 
 answers! {
     (DIRECT_IO, "Direct I/O") => {
         /// Direct I/O that reached the drive; `name` is the operation with the largest share of RAM.
         pub(super) fn direct_reaches_drive(name: &str, ram: RamShare) =
-            good("bypasses RAM").with_evidence(format!("RAM had at most {}, in {name}.", cell(ram.text())));
+            good("bypasses RAM").with_evidence(format!("RAM had at most {}, in {name}.", share_cell(ram)));
         /// Direct I/O that something above the drive answered.
         pub(super) fn direct_misses_drive(name: &str, ram: RamShare) =
-            unknown("{} of {name} never reached the drive, so these are not its speeds", cell(ram.text()))
+            unknown("{} of {name} never reached the drive, so these are not its speeds", share_cell(ram))
             .caveat("The file system may ignore O_DIRECT or compress, or the file may have holes. \
                      Some of these numbers may be RAM's.");
     }
 }
 
+fn share_cell(ram: RamShare) -> String {
+    cell(ram.map(|ram| estimated(ram, Share)))
+}
+
 /// Direct I/O that may not all have reached the drive.
 pub(super) fn direct_is_unclear(name: &str, ram: RamShare) -> Answer {
-    let answer = match (ram, ram.text()) {
-        (RamShare::OnePass(_), Some(share)) => format!("{share} of {name} came from RAM in the only pass"),
-        (_, Some(share)) => format!("{share} of {name} came from RAM, too uncertain to call"),
-        (_, None) => "whether it reaches the drive was not counted".into(),
+    let answer = match judged(ram) {
+        None => "whether it reaches the drive was not counted".into(),
+        Some((share, Verdict::OnePass)) => format!("{share} of {name} came from RAM in the only pass"),
+        Some((share, _)) => format!("{share} of {name} came from RAM, too uncertain to call"),
     };
     Answer::unknown(DIRECT_IO, "Direct I/O", answer)
 }
@@ -175,13 +167,13 @@ const DIRECT_IO: &str = "direct_io";
 const REPEATED_READ: &str = "_repeated_read";
 const BUFFERED_WRITE: &str = "_buffered_write";
 
-pub(super) fn table<'a>(levels: impl Iterator<Item = &'a MeasuredLevel<'a>>) -> OverviewTable {
-    let mut table = OverviewTable::new(["test", "path", "speed", "from RAM"]);
-    for MeasuredLevel { test, level, op, speed, ram, .. } in levels {
-        let (test, ram) = (capitalize(&line_name(test.pattern, *op)), ram.map(|ram| Share(ram.value)));
-        table.push([test, level.path().to_owned(), estimated(*speed, Rate), cell(ram)]);
-    }
-    table
+pub(super) fn table(levels: &[&MeasuredLevel<'_>]) -> OverviewTable {
+    table_of(levels)
+        .column("test", |measured| capitalize(&line_name(measured.test.pattern, measured.op)))
+        .column("path", |measured| measured.level.path())
+        .column("speed", |measured| estimated(measured.speed, Rate))
+        .column("from RAM", |measured| cell(measured.ram.map(|ram| Share(ram.value))))
+        .build()
 }
 
 /// Help for `--depth`.
@@ -189,8 +181,8 @@ pub(super) const DEPTHS: &str = "Queue depth, one for all patterns or one for ea
 
 #[cfg(test)]
 mod tests {
-    use likenew_procedure_support::estimate::Estimate;
     use likenew_procedure_support::wording::answer_as_summary;
+    use likenew_stats::interval::Interval;
 
     use super::super::Level;
     use super::*;
@@ -198,8 +190,8 @@ mod tests {
 
     const SPEEDS: Speeds = Speeds { rate: Rate(8e9), nearer: Some(Rate(200e6)) };
 
-    fn clear(low: f64, value: f64, high: f64) -> RamShare {
-        RamShare::Clear(Share(value), Interval { low, high })
+    fn ram(low: f64, value: f64, high: f64) -> RamShare {
+        Some(Estimate { value, interval: Some(Interval { low, high }) })
     }
 
     #[test]
@@ -216,38 +208,39 @@ mod tests {
             "Direct I/O: 88.3 MB/s sequential read, 140 MB/s write."
         );
         let slower = Speeds { rate: Rate(495e6), nearer: Some(Rate(550e6)) };
+        let once = Some(Estimate { value: 1.0, interval: None });
         assert_eq!(
-            text(repeated_read(Pattern::Sequential, clear(0.0, 0.0, 0.0), slower)),
+            text(repeated_read(Pattern::Sequential, ram(0.0, 0.0, 0.0), slower)),
             "Repeated sequential read: 0% from RAM, at 495 MB/s, 10% slower than direct reads (550 MB/s)."
         );
         assert_eq!(
-            text(repeated_read(Pattern::Sequential, clear(1.0, 1.0, 1.0), SPEEDS)),
+            text(repeated_read(Pattern::Sequential, ram(1.0, 1.0, 1.0), SPEEDS)),
             "Repeated sequential read: 100% from RAM, at 8,000 MB/s, 40.0× direct reads (200 MB/s)."
         );
         assert_eq!(
-            text(repeated_read(Pattern::Random, RamShare::Uncounted, SPEEDS)),
+            text(repeated_read(Pattern::Random, None, SPEEDS)),
             "Repeated random read: 8,000 MB/s, 40.0× direct reads (200 MB/s); RAM's share was not counted."
         );
-        let unclear = RamShare::Unclear(Share(0.1), Interval { low: 0.0, high: 0.34 });
+        let unclear = ram(0.0, 0.1, 0.34);
         assert_eq!(
             text(buffered_write(Pattern::Sequential, unclear, Speeds { nearer: None, ..SPEEDS })),
             "Buffered sequential write: 10% (0–34) still in RAM at its end, too uncertain to call, at 8,000 MB/s."
         );
         assert_eq!(
-            text(buffered_write(Pattern::Random, RamShare::OnePass(Share(1.0)), SPEEDS)),
+            text(buffered_write(Pattern::Random, once, SPEEDS)),
             "Buffered random write: 100% still in RAM at the end of the only pass, \
              at 8,000 MB/s, 40.0× flushed writes (200 MB/s)."
         );
         assert_eq!(
-            text(direct_reaches_drive("sequential reads", clear(0.0, 0.001, 0.002))),
+            text(direct_reaches_drive("sequential reads", ram(0.0, 0.001, 0.002))),
             "Direct I/O: bypasses RAM."
         );
         assert_eq!(
-            text(direct_misses_drive("random reads", clear(0.9, 0.95, 1.0))),
+            text(direct_misses_drive("random reads", ram(0.9, 0.95, 1.0))),
             "Direct I/O: 95% (90–100) of random reads never reached the drive, so these are not its speeds."
         );
         assert_eq!(
-            text(direct_is_unclear("random reads", RamShare::Uncounted)),
+            text(direct_is_unclear("random reads", None)),
             "Direct I/O: whether it reaches the drive was not counted."
         );
     }
@@ -262,7 +255,7 @@ mod tests {
             speed: Estimate { value: 8e9, interval: Some(Interval { low: 7.9e9, high: 8.1e9 }) },
             ram: Some(Estimate { value: 1.0, interval: None }),
         };
-        let table = table([&level].into_iter());
+        let table = table(&[&level]);
         assert_eq!(
             table.rows[0].cells,
             ["Sequential read", "buffered, 2nd read", "8,000 MB/s (7,900–8,100)", "100%"]

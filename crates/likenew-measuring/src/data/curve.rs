@@ -7,7 +7,7 @@ use likenew_core::io::Op;
 use likenew_core::quantity::{Factor, Rate, Share};
 use likenew_core::units::Nanos;
 use likenew_procedure_support::estimate::{Estimate, Verdict};
-use likenew_procedure_support::rerun::Rerun;
+use likenew_procedure_support::rerun::{PASSES_FEW, PASSES_MANY, Rerun};
 use likenew_procedure_support::rows::Columns as _;
 use likenew_procedure_support::wording::MEASURED_ONCE;
 use likenew_stats::interval::{CONFIDENCE_95, Interval, mean_interval};
@@ -224,7 +224,7 @@ impl Conclusion {
                 known(wording::indifferent(subject, within), ratio)
             }
             Self::Open(Some(ratio)) => {
-                let [low, high] = [ratio.low(), ratio.high()].map(|end| Factor(end.unwrap_or(ratio.value)));
+                let [low, high] = ratio.ends().map(Factor);
                 wording::ratio_unclear(subject, curve.ends())
                     .with_evidence(wording::ratio_range(low, high))
                     .with_evidence(ends)
@@ -244,10 +244,6 @@ impl Conclusion {
     }
 }
 
-/// Passes to advise after a single one.
-const PASSES_FEW: u32 = 3;
-/// Passes to advise after several that were not enough.
-const PASSES_MANY: u32 = 10;
 /// Number of steps that tells compression from zeros alone: as in AS SSD's graph.
 const STEPS_MANY: u32 = 11;
 /// Time of a pass that evens out what shorter ones show. Chosen.
@@ -274,10 +270,12 @@ fn is_too_fast_for_generator(curve: &Curve) -> bool {
 
 /// The speed of a mix of files, for one operation of one test.
 pub(super) struct ExpectedSpeed {
-    pub(super) subject: Subject,
+    subject: Subject,
     /// In bytes a second.
     speed: Estimate,
     zeros_bytes_per_s: f64,
+    /// The rated speed, in bytes a second.
+    rated: Option<f64>,
 }
 
 impl ExpectedSpeed {
@@ -286,7 +284,7 @@ impl ExpectedSpeed {
     ///
     /// Its interval adds two independent half widths as squares: of the passes, each of which gives one value, and of
     /// the sample of the files.
-    pub(super) fn from_curve(curve: &Curve, files: &FileScan) -> Option<Self> {
+    pub(super) fn from_curve(curve: &Curve, files: &FileScan, rated: Option<f64>) -> Option<Self> {
         let (weights, times) = (files.weights(), curve.times());
         if weights.is_empty() || times.is_empty() {
             return None;
@@ -314,6 +312,7 @@ impl ExpectedSpeed {
             subject: curve.subject,
             speed: Estimate { value: 1e9 / time, interval },
             zeros_bytes_per_s: 1e9 / mean_times[0],
+            rated,
         })
     }
 
@@ -325,12 +324,11 @@ impl ExpectedSpeed {
         Rate(self.speed.value)
     }
 
-    /// `rated`: the rated speed, in bytes a second.
-    pub(super) fn answer(&self, rated: Option<f64>) -> Answer {
+    pub(super) fn answer(&self) -> Answer {
         let of_zeros = Share(self.share_of_zeros() / 100.0);
         let mut answer = wording::expected(self.subject, self.rate(), of_zeros)
             .with_evidence(wording::zeros_speed(Rate(self.zeros_bytes_per_s)));
-        if let Some(rated) = rated {
+        if let Some(rated) = self.rated {
             answer = answer.with_evidence(wording::of_rated(Rate(rated), Share(self.speed.value / rated)));
         }
         match self.speed.interval {
@@ -339,13 +337,13 @@ impl ExpectedSpeed {
         }
     }
 
-    pub(super) fn row(&self, rated: Option<f64>) -> Row {
+    pub(super) fn row(&self) -> Row {
         self.subject
             .columns()
             .with_estimate("bytes_per_s", Some(self.speed))
             .with("share_of_zeros_percent", self.share_of_zeros())
-            .with("advertised_bytes_per_s", rated)
-            .with("share_of_advertised_percent", rated.map(|rated| 100.0 * self.speed.value / rated))
+            .with("advertised_bytes_per_s", self.rated)
+            .with("share_of_advertised_percent", self.rated.map(|rated| 100.0 * self.speed.value / rated))
     }
 }
 

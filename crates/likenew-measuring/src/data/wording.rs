@@ -8,6 +8,7 @@ use likenew_core::units::Number;
 
 use likenew_procedure_support::answers;
 use likenew_procedure_support::estimate::Estimate;
+use likenew_procedure_support::overview::table_of;
 use likenew_procedure_support::wording::{answer_as_summary, capitalize, cell, estimated, list};
 
 use super::Test;
@@ -244,31 +245,25 @@ pub(super) struct TableRow {
 
 /// The column of files is left out if none were read.
 pub(super) fn table(rows: impl Iterator<Item = TableRow>, has_files: bool) -> OverviewTable {
-    let mut headings = vec!["test", "zeros", "random data"];
-    headings.extend(has_files.then_some("your files"));
-    headings.push("random / zeros");
-    let mut table = OverviewTable::new(headings);
-    for TableRow { subject, ends, expected } in rows {
-        let text = |speed: Option<Estimate>| cell(speed.map(|speed| estimated(speed, Rate)));
-        let mut cells = vec![subject.question(), text(ends.zeros), text(ends.random)];
-        if has_files {
-            cells.push(cell(expected));
-        }
-        let ratio = ends.zeros.zip(ends.random).map(|(zeros, random)| random.value / zeros.value);
-        cells.push(cell(ratio.map(Share)));
-        table.push(cells);
-    }
-    table
+    let speed = |speed: Option<Estimate>| cell(speed.map(|speed| estimated(speed, Rate)));
+    let ratio = |ends: Ends| Some(Share(ends.random?.value / ends.zeros?.value));
+    table_of(rows)
+        .column("test", |row| row.subject.question())
+        .column("zeros", |row| speed(row.ends.zeros))
+        .column("random data", |row| speed(row.ends.random))
+        .column_if(has_files, "your files", |row| cell(row.expected))
+        .column("random / zeros", |row| cell(ratio(row.ends)))
+        .build()
 }
 
 /// The table of the first screen if only files were read.
 pub(super) fn files_table<'a>(kinds: impl Iterator<Item = FileKind<'a>>) -> OverviewTable {
-    let mut table = OverviewTable::new(["kind of file", "share of all bytes", "compresses to"]);
-    for FileKind { name, share, compresses_to } in kinds {
-        let to = cell(compresses_to);
-        table.push_with_share([name.to_owned(), share.to_string(), to], compresses_to.map(|to| to.0));
-    }
-    table
+    table_of(kinds)
+        .column("kind of file", |kind| kind.name)
+        .column("share of all bytes", |kind| kind.share)
+        .column("compresses to", |kind| cell(kind.compresses_to))
+        .bars(|kind| kind.compresses_to.map(|to| to.0))
+        .build()
 }
 
 /// Help for `--depth`.

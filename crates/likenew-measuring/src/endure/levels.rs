@@ -13,7 +13,7 @@ use likenew_stats::steady_state::ROUNDS;
 use likenew_stats::summary::{maximum, minimum};
 
 use super::test_series::{Cliff, KneeRow, Level, Steadiness, TestSeries};
-use super::wording::{self, Remainder};
+use super::wording;
 
 /// The speeds that decide steadiness.
 pub(super) struct Rounds {
@@ -44,7 +44,7 @@ impl<'a> Level<'a> {
     }
 
     /// Its steady speed, or its last one.
-    fn end(&self) -> f64 {
+    pub(super) fn end(&self) -> f64 {
         self.steady.map_or(self.last, |steady| steady.value)
     }
 
@@ -106,15 +106,11 @@ const READ_SHARE_MIN: f64 = 0.25;
 pub(super) fn remainder(op: Mix, levels: &[&Level<'_>]) -> Option<Answer> {
     let shares = levels.iter().filter_map(|level| level.share().map(|share| (share, *level)));
     let (share, level) = shares.min_by(|a, b| a.0.total_cmp(&b.0))?;
-    let remainder = Remainder {
-        op,
-        test: &level.test_series.test,
-        share,
-        steady: Rate(level.end()),
-        peak: Rate(level.peak),
-        is_problem: op == Mix::Only(Op::Read) && share < READ_SHARE_MIN,
-    };
-    let mut answer = wording::steady_share(&remainder).caveat(wording::PEAK_IS_ONE_PASS);
+    let is_low = op == Mix::Only(Op::Read) && share < READ_SHARE_MIN;
+    let steady_share = if is_low { wording::steady_share_is_low } else { wording::steady_share };
+    let (test, left) = (&level.test_series.test, Share(share.min(1.0)));
+    let mut answer =
+        steady_share(op, test, Rate(level.end()), left, Rate(level.peak)).caveat(wording::PEAK_IS_ONE_PASS);
     if let Some(steady) = level.steady {
         answer = steady.not_negative().put(answer, "bytes/s");
     }
@@ -171,8 +167,7 @@ fn is_new(identity: &Identity) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use likenew_core::io::{DataClass, Op};
-    use likenew_core::workload::Mix;
+    use likenew_core::io::DataClass;
 
     use super::*;
 

@@ -16,6 +16,7 @@ use likenew_core::workload::{Mix, Stream, Until, Workload};
 use likenew_procedure_support::estimate::{distinct, is_whole};
 use likenew_procedure_support::failures::add_failures;
 use likenew_procedure_support::options::{Arguments, check_multiple, check_ops, check_time, joined};
+use likenew_procedure_support::overview::list_below_summary;
 use likenew_procedure_support::pattern::Pattern;
 use likenew_procedure_support::profile::{Profile, Test};
 use likenew_procedure_support::rerun::Rerun;
@@ -107,11 +108,9 @@ impl LoopOptions {
     /// The options that differ from their defaults on a target of `capacity` bytes, as a command line.
     fn arguments(&self, capacity: u64) -> String {
         let defaults = Self::default();
-        let name =
-            Profile::ALL.iter().find(|(_, profile)| *profile == self.profile).map_or("", |(name, _)| name);
         let span = self.span.unwrap_or(capacity);
         Arguments::default()
-            .add(self.profile != defaults.profile, "profile", name)
+            .add(self.profile != defaults.profile, "profile", <&str>::from(self.profile))
             .add(self.ops != defaults.ops, "op", joined(&self.ops))
             .add(self.file_size != default_file_size(span), "file-size", exact_size(self.file_size))
             // The default span leaves less than a file of the target.
@@ -351,9 +350,8 @@ fn findings(loop_test: &LoopTest, evidence: &Evidence, loops: &Loops<'_>) -> Fin
     add_failures(&mut findings.answers, evidence, None);
     let first = findings.answers.first();
     findings.summary = first.map_or_else(wording::nothing_measured, answer_as_summary);
-    findings.overview.answers = findings.answers.iter().skip(1).map(|answer| answer.id.clone()).collect();
-    let table = wording::level_table(&levels);
-    findings.overview.table = (!table.rows.is_empty()).then_some(table);
+    list_below_summary(&mut findings, |_| true);
+    findings.overview.table = (!levels.is_empty()).then(|| wording::level_table(&levels));
     findings.tables.insert("levels".into(), levels.iter().map(Level::row).collect());
     findings.tables.insert("knees".into(), knees.iter().map(row).collect());
     findings.tables.insert("fills".into(), loops.fill_rows());

@@ -10,9 +10,9 @@ use likenew_core::target::Geometry;
 use likenew_core::units::{Nanos, duration_text, exact_duration, exact_size, size_text};
 use likenew_core::workload::{Mix, Stream, Until, Workload};
 use likenew_procedure_support::options::{Arguments, check_range, check_time};
-use likenew_procedure_support::pattern::Pattern;
 use likenew_procedure_support::profile::Test;
 use likenew_procedure_support::rerun::Rerun;
+use likenew_procedure_support::workloads::sequential_write;
 use likenew_stats::steady_state::{ROUNDS, ROUNDS_MAX, Window};
 use serde::{Deserialize, Serialize};
 
@@ -61,20 +61,24 @@ const THREADS_MAX: u32 = 256;
 const DEPTH_MAX: u32 = 1024;
 const ROUNDS_LIMIT: u32 = 10_000;
 
-/// The test.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The test, by its name on the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::Display)]
+#[strum(prefix = "snia-", serialize_all = "lowercase")]
 pub(super) enum SniaTest {
     Iops,
     Throughput,
     Latency,
+    #[strum(to_string = "wsat")]
     WriteSaturation,
 }
 
-/// The metric that must become steady.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The metric that must become steady, by its name in tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub(super) enum TrackedMetric {
     Iops,
     BytesPerS,
+    #[strum(to_string = "latency_ns_mean")]
     LatencyNs,
 }
 
@@ -140,7 +144,7 @@ impl SniaOptions {
     pub(super) fn arguments(&self, test: SniaTest) -> String {
         let defaults = Self::default();
         Arguments::default()
-            .add(true, "test", test.name())
+            .add(true, "test", test)
             .add_known("span", self.span.map(exact_size))
             .add(self.round != defaults.round, "round", exact_duration(self.round))
             .add_known("rounds", self.rounds)
@@ -166,16 +170,6 @@ impl SniaOptions {
 }
 
 impl SniaTest {
-    /// Its name on the command line.
-    fn name(self) -> &'static str {
-        match self {
-            Self::Iops => "snia-iops",
-            Self::Throughput => "snia-throughput",
-            Self::Latency => "snia-latency",
-            Self::WriteSaturation => "snia-wsat",
-        }
-    }
-
     fn rounds_max(self) -> u32 {
         if self == Self::WriteSaturation { SATURATION_ROUNDS_MAX } else { ROUNDS_MAX as u32 }
     }
@@ -302,12 +296,9 @@ impl Snia {
 
     /// Writes the span once sequentially.
     fn prepare(&self, turn: usize, block: u32, span: u64) -> Workload {
-        let place = Pattern::Sequential.over(0..span);
-        let stream =
-            Stream::closed(Mix::Only(Op::Write), block, place, self.options.depth, self.options.data);
+        let SniaOptions { depth, threads, data, .. } = self.options;
         let name = format!("prepare {}/{PREPARE_FILLS}", turn + 1);
-        let workload = Workload::new(name, Until::bytes(span), vec![stream]);
-        Workload { lanes: self.options.threads, ..workload }
+        Workload { lanes: threads, ..sequential_write(name, 0..span, block, depth, data) }
     }
 
     fn point(&self, round: usize, point: &Point, span: u64) -> Workload {
@@ -435,15 +426,6 @@ impl TrackedMetric {
                 let sum: u64 = segment.tallies.iter().map(|tally| tally.latency_ns_sum).sum();
                 (ios > 0 && segment.measurement_error().is_none()).then(|| sum as f64 / ios as f64)
             }
-        }
-    }
-
-    /// Its name, with the unit.
-    pub(super) fn key(self) -> &'static str {
-        match self {
-            Self::Iops => "iops",
-            Self::BytesPerS => "bytes_per_s",
-            Self::LatencyNs => "latency_ns_mean",
         }
     }
 }

@@ -1,25 +1,26 @@
 //! The findings of a SNIA test: its windows, its results, and every round.
 
-use likenew_core::findings::{Answer, Findings, Line, Row, Series, Shape, Standing};
+use likenew_core::findings::{Answer, Findings, Line, OverviewTable, Row, Series, Shape, Standing};
 use likenew_core::io::Op;
 use likenew_core::procedure::Evidence;
 use likenew_core::quantity::{Iops, Latency, Rate, Share, Size};
 use likenew_core::segment::Segment;
-use likenew_core::units::{Nanos, exact_size};
+use likenew_core::units::{Nanos, digits, exact_size};
 use likenew_core::workload::Mix;
 use likenew_procedure_support::estimate::{Estimate, Passes, grouped, is_whole};
 use likenew_procedure_support::failures::add_failures;
+use likenew_procedure_support::overview::{list_below_summary, table_of};
 use likenew_procedure_support::profile::Test;
 use likenew_procedure_support::rows::{Columns as _, row};
 use likenew_procedure_support::series::{axis, speed};
-use likenew_procedure_support::wording::answer_as_summary;
+use likenew_procedure_support::wording::{answer_as_summary, cell};
 use likenew_stats::steady_state::{RANGE_SHARE_MAX, ROUNDS, SLOPE_SHARE_MAX, Window};
 use likenew_stats::summary::mean;
 
 use super::levels::{Rounds, changes, knee_mark, missing_purge, remainder};
 use super::snia::{Point, Progress, Snia, SniaTest, TrackedMetric, read_percent};
 use super::test_series::{Level, Pass, Steadiness, TestSeries};
-use super::wording::{self, Ending, PointCells, Stretch};
+use super::wording::{self, Ending, Stretch};
 
 /// The findings of a test.
 pub(super) fn findings(snia: &Snia, evidence: &Evidence, mut phases: Vec<Progress<'_>>) -> Findings {
@@ -74,16 +75,29 @@ fn cut_at_failure(phases: &mut Vec<Progress<'_>>) {
 
 /// Adds to the first screen whether it is steady, and a table of points: for IOPS only those with 4 KiB blocks.
 fn add_overview(findings: &mut Findings, snia: &Snia, results: &[Results<'_>]) {
-    findings.overview.answers = findings.answers.iter().skip(1).map(|answer| answer.id.clone()).collect();
-    match snia.test {
-        SniaTest::WriteSaturation => findings.overview.series = Some("saturation".into()),
-        _ => {
-            let is_shown =
-                |result: &&Results<'_>| snia.test != SniaTest::Iops || result.point.test.block == 4096;
-            let table = wording::point_table(results.iter().filter(is_shown).map(Results::cells));
-            findings.overview.table = (!table.rows.is_empty()).then_some(table);
-        }
+    list_below_summary(findings, |_| true);
+    if snia.test == SniaTest::WriteSaturation {
+        findings.overview.series = Some("saturation".into());
+        return;
     }
+    let is_shown = |result: &&Results<'_>| snia.test != SniaTest::Iops || result.point.test.block == 4096;
+    let shown: Vec<&Results<'_>> = results.iter().filter(is_shown).collect();
+    findings.overview.table = (!shown.is_empty()).then(|| point_table(&shown));
+}
+
+/// The points of a test of the specification on the first screen.
+fn point_table(results: &[&Results<'_>]) -> OverviewTable {
+    // With few I/Os, this percentile is unknown.
+    let has_tail = results.iter().any(|result| result.latency_ns_p99999().is_some());
+    let value = |result: &Results<'_>, metric| result.metric(metric).value;
+    table_of(results)
+        .column("test", |result| wording::tracked_rate(&result.point.test.to_string(), result.point.op))
+        .column("IOPS", |result| digits(value(result, TrackedMetric::Iops)))
+        .column("rate", |result| Rate(value(result, TrackedMetric::BytesPerS)))
+        .column("mean", |result| Latency(result.passes.total.latency_ns_mean()))
+        .column_if(has_tail, "p99.999", |result| cell(result.latency_ns_p99999().map(Nanos)))
+        .column("max", |result| result.passes.total.latency.max())
+        .build()
 }
 
 /// The writes of the write saturation test, round by round.
@@ -142,7 +156,7 @@ fn windows(progress: &Progress<'_>) -> Vec<Row> {
         Row::new()
             .with("test", point.test.to_string())
             .with("op", point.op.to_string())
-            .with("metric", metric.key())
+            .with("metric", <&str>::from(metric))
             .with("rounds", samples.len())
             .with("is_steady", window.is_some_and(|window| window.is_steady()))
             .with("mean", window.map(|window| window.mean))
@@ -326,7 +340,7 @@ impl<'a> Results<'a> {
             return Vec::new();
         }
         let points = progress.phase.points.iter().enumerate().filter_map(|(index, point)| {
-            let passes = Passes::new(window.iter().map(|round| round[index]))?;
+            let passes = Passes::new(window.iter().map(|round| round[index]), None)?;
             Some(Self { point: *point, is_steady, passes })
         });
         points.collect()
@@ -347,19 +361,6 @@ impl<'a> Results<'a> {
     /// The 99.999th percentile of latency, in nanoseconds.
     pub(super) fn latency_ns_p99999(&self) -> Option<u64> {
         (self.passes.total.ios >= P99999_IOS_MIN).then(|| self.passes.total.latency.quantile(0.99999).0)
-    }
-
-    /// Its row on the first screen.
-    fn cells(&self) -> PointCells {
-        PointCells {
-            test: self.point.test.to_string(),
-            op: self.point.op,
-            iops: self.metric(TrackedMetric::Iops).value,
-            bytes_per_s: self.metric(TrackedMetric::BytesPerS).value,
-            mean_ns: self.passes.total.latency_ns_mean(),
-            p99999_ns: self.latency_ns_p99999(),
-            max_ns: self.passes.total.latency.max().0,
-        }
     }
 
     pub(super) fn row(&self) -> Row {

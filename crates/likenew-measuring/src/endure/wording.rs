@@ -5,10 +5,11 @@ use std::fmt::Display;
 use likenew_core::findings::{Answer, OverviewTable, Standing};
 use likenew_core::procedure::Descriptor;
 use likenew_core::quantity::{Iops, Latency, Rate, Share, Size, count, range};
-use likenew_core::units::{Nanos, Number, digits, exact_size};
+use likenew_core::units::{Nanos, Number, exact_size};
 use likenew_core::workload::Mix;
 use likenew_procedure_support::answers;
-use likenew_procedure_support::wording::{capitalize, cell, number_of, operation, operation_id, operations};
+use likenew_procedure_support::overview::table_of;
+use likenew_procedure_support::wording::{capitalize, number_of, operation, operation_id, operations};
 use likenew_stats::steady_state::{RANGE_SHARE_MAX, ROUNDS, SLOPE_SHARE_MAX, Window};
 
 use super::test_series::{Cliff, KneeRow, Level};
@@ -22,49 +23,15 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
 };
 
 /// The unit of the rounds that decide steadiness.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::Display)]
+#[strum(serialize_all = "lowercase")]
 pub(super) enum Stretch {
     Fills,
     Rounds,
     /// One round in 31.
     Samples,
+    #[strum(to_string = "quarters of a fill")]
     QuarterFills,
-}
-
-impl Stretch {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Fills => "fills",
-            Self::Rounds => "rounds",
-            Self::Samples => "samples",
-            Self::QuarterFills => "quarters of a fill",
-        }
-    }
-}
-
-/// The share of the best speed that is left, in the test that keeps least of it.
-pub(super) struct Remainder<'a> {
-    pub(super) op: Mix,
-    pub(super) test: &'a str,
-    pub(super) share: f64,
-    pub(super) steady: Rate,
-    pub(super) peak: Rate,
-    /// More is lost than garbage collection explains.
-    pub(super) is_problem: bool,
-}
-
-pub(super) fn steady_share(remainder: &Remainder<'_>) -> Answer {
-    let Remainder { op, test, share, steady, peak, is_problem } = *remainder;
-    let (id, question) =
-        (format!("{}_steady_share", operation_id(op)), format!("{} at steady state", op_name(op)));
-    let share = Share(share.min(1.0));
-    let answer = format!("{steady}, {share} of peak ({peak}) in the worst test, {test}");
-    if is_problem {
-        return Answer::problem(id, question, answer).with_evidence(
-            "Garbage collection halves reads at most; look for heat, old data or a slow link.",
-        );
-    }
-    Answer::info(id, question, answer)
 }
 
 pub(super) const PEAK_IS_ONE_PASS: &str = "The peak is that of the fastest pass, measured once.";
@@ -128,6 +95,15 @@ likenew_core::sentences! {
 }
 
 answers! {
+    (format!("{}_steady_share", operation_id(op)), format!("{} at steady state", op_name(op))) => {
+        /// The share of the best speed that is left, in the test that keeps least of it.
+        pub(super) fn steady_share(op: Mix, test: &str, steady: Rate, share: Share, peak: Rate) =
+            info("{steady}, {share} of peak ({peak}) in the worst test, {test}");
+        /// The same, if more is lost than garbage collection explains.
+        pub(super) fn steady_share_is_low(op: Mix, test: &str, steady: Rate, share: Share, peak: Rate) =
+            problem("{steady}, {share} of peak ({peak}) in the worst test, {test}")
+            .with_evidence("Garbage collection halves reads at most; look for heat, old data or a slow link.");
+    }
     (knees_id(op), format!("{} cliff after {}", op_name(op), Size(cliff.at_bytes))) => {
         /// The answer about the deepest fall.
         pub(super) fn deepest_cliff(op: Mix, cliff: &Cliff<'_>) =
@@ -211,11 +187,10 @@ pub(super) const FULL_ROUNDS: &str = "Run as many rounds, each as long, as SNIA 
 
 /// Range and slope of the window, beside their limits.
 pub(super) fn window(test: &str, window: Option<&Window>, stretch: Stretch) -> String {
-    let name = stretch.name();
     match window {
-        None => format!("{test}: fewer than {ROUNDS} {name} were measured."),
+        None => format!("{test}: fewer than {ROUNDS} {stretch} were measured."),
         Some(Window { range_share, slope_share, .. }) => format!(
-            "{test}: over the last {ROUNDS} {name}, range {} (limit {}), slope {} (limit {}).",
+            "{test}: over the last {ROUNDS} {stretch}, range {} (limit {}), slope {} (limit {}).",
             percent(*range_share),
             Share(RANGE_SHARE_MAX),
             percent(*slope_share),
@@ -293,56 +268,20 @@ pub(super) const DELETIONS_MAY_NOT_REACH_DRIVE: &str =
 
 /// The tests of the loop on the first screen.
 pub(super) fn level_table(levels: &[Level<'_>]) -> OverviewTable {
-    let mut table = OverviewTable::new(["test", "peak", "at the end", "steady", "cliffs"]);
-    for Level { test_series, knees, steadiness, steady, peak, last, .. } in levels {
-        let end = steady.map_or(*last, |steady| steady.value);
-        let is_steady = match steady {
-            Some(_) => "yes",
-            // Too little was written to tell.
-            None if steadiness.window.is_none() => "unknown",
-            None => "no",
-        };
-        let name = tracked_rate(&test_series.test, test_series.op);
-        let cliffs = knees.iter().filter(|knee| knee.is_fall()).count();
-        let share = (*peak > 0.0).then(|| (end / peak).min(1.0));
-        let (peak, end) = (Rate(*peak).to_string(), Rate(end).to_string());
-        table.push_with_share([name, peak, end, is_steady.into(), cliffs.to_string()], share);
-    }
-    table
-}
-
-/// A row of the first screen: a point of a test of the specification.
-pub(super) struct PointCells {
-    pub(super) test: String,
-    pub(super) op: Mix,
-    pub(super) iops: f64,
-    pub(super) bytes_per_s: f64,
-    pub(super) mean_ns: f64,
-    pub(super) p99999_ns: Option<u64>,
-    pub(super) max_ns: u64,
-}
-
-pub(super) fn point_table(rows: impl Iterator<Item = PointCells>) -> OverviewTable {
-    let rows: Vec<PointCells> = rows.collect();
-    // With few I/Os, this percentile is unknown.
-    let has_tail = rows.iter().any(|row| row.p99999_ns.is_some());
-    let mut headings = vec!["test", "IOPS", "rate", "mean"];
-    headings.extend(has_tail.then_some("p99.999"));
-    headings.push("max");
-    let mut table = OverviewTable::new(headings);
-    for row in rows {
-        let mut cells = vec![
-            tracked_rate(&row.test, row.op),
-            digits(row.iops),
-            Rate(row.bytes_per_s).to_string(),
-            Latency(row.mean_ns).to_string(),
-        ];
-        let tail = || cell(row.p99999_ns.map(Nanos));
-        cells.extend(has_tail.then(tail));
-        cells.push(Nanos(row.max_ns).to_string());
-        table.push(cells);
-    }
-    table
+    let is_steady = |level: &Level<'_>| match level.steady {
+        Some(_) => "yes",
+        // Too little was written to tell.
+        None if level.steadiness.window.is_none() => "unknown",
+        None => "no",
+    };
+    table_of(levels)
+        .column("test", |level| tracked_rate(&level.test_series.test, level.test_series.op))
+        .column("peak", |level| Rate(level.peak))
+        .column("at the end", |level| Rate(level.end()))
+        .column("steady", |level| is_steady(level))
+        .column("cliffs", |level| level.knees.iter().filter(|knee| knee.is_fall()).count())
+        .bars(|level| (level.peak > 0.0).then(|| (level.end() / level.peak).min(1.0)))
+        .build()
 }
 
 pub(super) const WRITTEN_AXIS: &str = "bytes written";
@@ -371,16 +310,8 @@ mod tests {
 
     #[test]
     fn answers_say_what_is_left_and_since_when() {
-        let remainder = Remainder {
-            op: WRITE,
-            test: "file",
-            share: 0.46,
-            steady: Rate(92e6),
-            peak: Rate(200e6),
-            is_problem: false,
-        };
         assert_eq!(
-            answer_as_summary(&steady_share(&remainder)),
+            answer_as_summary(&steady_share(WRITE, "file", Rate(92e6), Share(0.46), Rate(200e6))),
             "Write at steady state: 92.0 MB/s, 46% of peak (200 MB/s) in the worst test, file."
         );
         let (rates, shares) = ((Rate(64.2e6), Rate(67.2e6)), (Share(0.91), Share(0.96)));

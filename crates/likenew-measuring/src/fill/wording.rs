@@ -2,9 +2,11 @@
 
 use likenew_core::findings::{Action, Answer, OverviewTable, Standing};
 use likenew_core::procedure::Descriptor;
-use likenew_core::quantity::{Factor, Rate, Share, Size, SpeedChange, count, range, with_range};
+use likenew_core::quantity::{Factor, Rate, Share, Size, SpeedChange, count, range};
 use likenew_core::units::{Nanos, Number, digits, exact_size};
 use likenew_procedure_support::answers;
+use likenew_procedure_support::estimate::Estimate;
+use likenew_procedure_support::overview::table_of;
 use likenew_procedure_support::rerun::Rerun;
 use likenew_procedure_support::wording::{cell, estimated, number_of, use_nearest_multiple};
 use likenew_stats::bimodality::Levels;
@@ -235,8 +237,7 @@ pub(super) struct Stalled {
     /// All I/Os that were kept as samples stalled, so there may have been more.
     pub(super) may_be_more: bool,
     pub(super) total: Nanos,
-    pub(super) per_gigabyte: f64,
-    pub(super) per_gigabyte_interval: Interval,
+    pub(super) per_gigabyte: Estimate,
     pub(super) longest: Nanos,
     /// File or part with the longest, from 1.
     pub(super) longest_in: usize,
@@ -262,8 +263,7 @@ fn stalls_text(stalled: &Stalled) -> String {
 }
 
 fn place_stalls(unit: Unit, stalled: &Stalled, answer: Answer) -> Answer {
-    let Interval { low, high } = stalled.per_gigabyte_interval;
-    let rate = with_range(Number(stalled.per_gigabyte), Number(low), Number(high));
+    let rate = estimated(stalled.per_gigabyte, Number);
     let (noun, number, offset) = (unit.noun(), stalled.longest_in, stalled.longest_at);
     answer
         .with_evidence(format!("There were {rate} stalls per GB."))
@@ -271,23 +271,17 @@ fn place_stalls(unit: Unit, stalled: &Stalled, answer: Answer) -> Answer {
 }
 
 /// A row for each pass that was written and, at the end, for the one that was read back.
-pub(super) fn table(unit: Unit, written: &[Pass<'_>], read: Option<&Pass<'_>>, each: u64) -> OverviewTable {
-    let headings = ["pass", "mean", &format!("slowest {}", unit.noun()), "stalls", "max latency"];
-    let mut table = OverviewTable::new(headings);
-    let fastest = written.iter().filter_map(|pass| Some(pass.speed(each)?.value)).fold(0.0, f64::max);
+pub(super) fn table(unit: Unit, written: &[Pass<'_>], read: Option<&Pass<'_>>) -> OverviewTable {
+    let fastest = written.iter().filter_map(|pass| Some(pass.speed()?.value)).fold(0.0, f64::max);
     let names = written.iter().map(|pass| (format!("write {}", pass.number), pass, fastest > 0.0));
-    for (name, pass, has_bar) in names.chain(read.map(|read| ("read back".to_owned(), read, false))) {
-        let speed = pass.speed(each);
-        let cells = [
-            name,
-            cell(speed.map(|speed| estimated(speed, Rate))),
-            cell(pass.slowest(each).map(Rate)),
-            pass.stalls().len().to_string(),
-            pass.latency_max().to_string(),
-        ];
-        table.push_with_share(cells, speed.filter(|_| has_bar).map(|speed| speed.value / fastest));
-    }
-    table
+    table_of(names.chain(read.map(|read| ("read back".to_owned(), read, false))))
+        .column("pass", |(name, ..)| name.clone())
+        .column("mean", |(_, pass, _)| cell(pass.speed().map(|speed| estimated(speed, Rate))))
+        .column(format!("slowest {}", unit.noun()), |(_, pass, _)| cell(pass.slowest().map(Rate)))
+        .column("stalls", |(_, pass, _)| pass.stalls().len())
+        .column("max latency", |(_, pass, _)| pass.latency_max())
+        .bars(|(_, pass, has_bar)| pass.speed().filter(|_| *has_bar).map(|speed| speed.value / fastest))
+        .build()
 }
 
 pub(super) const SLOWEST_AXIS: &str = "slowest I/O";
@@ -353,8 +347,7 @@ mod tests {
             number: 2,
             may_be_more: false,
             total: Nanos::from_millis(900),
-            per_gigabyte: 1.5,
-            per_gigabyte_interval: Interval { low: 0.2, high: 5.4 },
+            per_gigabyte: Estimate { value: 1.5, interval: Some(Interval { low: 0.2, high: 5.4 }) },
             longest: Nanos::from_millis(700),
             longest_in: 8,
             longest_at: Size(32 << 20),

@@ -11,11 +11,10 @@ use likenew_core::target::Clock;
 use likenew_core::units::{Nanos, exact_duration};
 use likenew_procedure_support::estimate::Estimate;
 use likenew_procedure_support::options::Arguments;
-use likenew_procedure_support::rerun::Rerun;
+use likenew_procedure_support::rerun::{PASSES_FEW, PASSES_MANY, Rerun};
 use likenew_procedure_support::rows::Columns as _;
 use likenew_procedure_support::series::axis;
 use likenew_procedure_support::wording::{MEASURED_ONCE, answer_as_summary};
-use likenew_stats::interval::Interval;
 use likenew_stats::summary::mean;
 
 use super::wording::{self, Measure, Times, WaitRow};
@@ -266,10 +265,6 @@ const MARGIN: f64 = 0.05;
 const PAIRED_MIN: f64 = 0.5;
 /// Lateness of the replay itself over the waiting, as a share, from which it is reported. Chosen.
 const LATE_SHARE: f64 = 0.01;
-/// Passes to advise after a single one.
-const PASSES_FEW: u32 = 3;
-/// Passes to advise after several that were not enough.
-const PASSES_MANY: u32 = 10;
 
 /// The passes and options from which the answers are made.
 pub(super) struct ReplayInput<'a> {
@@ -345,23 +340,19 @@ impl ReplayInput<'_> {
 
     fn decide(&self, times: Times) -> Answer {
         let measure = self.measure();
-        let Estimate { value, interval } = times.saved;
-        let (Interval { low, high }, margin) = match interval {
-            Some(interval) => (interval, 0.0),
-            None => (Interval { low: value, high: value }, MARGIN),
-        };
+        let ([low, high], interval) = (times.saved.ends(), times.saved.interval);
+        let margin = if interval.is_some() { 0.0 } else { MARGIN };
         let is_slower = high < -margin;
+        let differs = is_slower || low > margin;
+        let more_passes = |passes| self.rerun(passes).more_passes();
         match interval {
             _ if is_slower && self.is_slow_by_lateness() => wording::replay_was_late(measure, times),
-            Some(_) if is_slower || low > margin => wording::differs(measure, times),
-            None if is_slower || low > margin => {
-                wording::differs_once(measure, times).action(self.rerun(PASSES_FEW).more_passes())
-            }
-            None => wording::within_margin(measure, times, Share(MARGIN))
-                .action(self.rerun(PASSES_FEW).more_passes()),
+            Some(_) if differs => wording::differs(measure, times),
             Some(interval) => {
-                wording::within_noise(measure, times, interval).action(self.rerun(PASSES_MANY).more_passes())
+                wording::within_noise(measure, times, interval).action(more_passes(PASSES_MANY))
             }
+            None if differs => wording::differs_once(measure, times).action(more_passes(PASSES_FEW)),
+            None => wording::within_margin(measure, times, Share(MARGIN)).action(more_passes(PASSES_FEW)),
         }
     }
 

@@ -3,14 +3,15 @@
 use likenew_core::findings::{Answer, OverviewTable};
 use likenew_core::io::DataClass;
 use likenew_core::procedure::Descriptor;
-use likenew_core::quantity::{Factor, Latency, Share, with_range};
+use likenew_core::quantity::{Factor, Latency, Share};
 use likenew_core::segment::ReplayPair;
 use likenew_core::units::{Nanos, Number};
 use likenew_stats::interval::Interval;
 
 use likenew_procedure_support::answers;
 use likenew_procedure_support::estimate::Estimate;
-use likenew_procedure_support::wording::cell;
+use likenew_procedure_support::overview::table_of;
+use likenew_procedure_support::wording::{cell, estimated};
 
 /// What the procedure measures and what it costs.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -103,32 +104,20 @@ impl Times {
     /// `75% less than`, `2.00× as long as`.
     fn compared(self) -> String {
         let conjunction = if self.saved.value > DOUBLE { "than" } else { "as" };
-        format!("{} {conjunction}", self.change())
-    }
-
-    /// `75% (70–80) less`, `12% more`, `2.00× as long`.
-    fn change(self) -> String {
-        let Estimate { value: saved, interval } = self.saved;
-        let Some(Interval { low, high }) = interval else { return change(saved) };
-        if saved >= 0.0 {
-            format!("{} less", with_range(Share(saved), Share(low), Share(high)))
-        } else if saved > DOUBLE {
-            format!("{} more", with_range(Share(-saved), Share(-high), Share(-low)))
-        } else {
-            let range = with_range(Factor(1.0 - saved), Factor(1.0 - high), Factor(1.0 - low));
-            format!("{range} as long")
-        }
+        format!("{} {conjunction}", change(self.saved))
     }
 }
 
 /// Saving, as a share, from which a factor is easier to read than a percentage. Chosen: −1 is twice as long.
 const DOUBLE: f64 = -1.0;
 
-fn change(saved: f64) -> String {
-    match saved {
-        ..=DOUBLE => format!("{} as long", Factor(1.0 - saved)),
-        ..0.0 => format!("{} more", Share(-saved)),
-        _ => format!("{} less", Share(saved)),
+/// `75% (70–80) less`, `12% more`, `2.00× as long`.
+fn change(saved: impl Into<Estimate>) -> String {
+    let saved: Estimate = saved.into();
+    match saved.value {
+        ..=DOUBLE => format!("{} as long", estimated(saved.map(|saved| 1.0 - saved), Factor)),
+        ..0.0 => format!("{} more", estimated(saved.map(|saved| -saved), Share)),
+        _ => format!("{} less", estimated(saved, Share)),
     }
 }
 
@@ -178,7 +167,7 @@ pub(super) fn is_of_one_pass(answer: &Answer) -> bool {
 }
 
 pub(super) fn summary_of_difference(measure: Measure, times: Times) -> String {
-    let (change, arrow) = (times.change(), times.arrow());
+    let (change, arrow) = (change(times.saved), times.arrow());
     let once = if times.saved.interval.is_none() { " (one replay)" } else { "" };
     match measure {
         Measure::Waiting => format!("Programs would wait {change} on this drive: {arrow}{once}."),
@@ -224,14 +213,16 @@ pub(super) fn table(rows: impl Iterator<Item = WaitRow>, measure: Measure) -> Ov
         Measure::Waiting => "waiting, recorded",
         Measure::Busy => "busy, recorded",
     };
-    let mut table = OverviewTable::new(["application", "I/Os", recorded, "here", "change"]);
-    for WaitRow { name, ios, here, pair } in rows {
-        let recorded = (pair.recorded_ns > 0).then_some(pair.recorded_ns as f64);
-        let change = recorded.map(|recorded| change(1.0 - pair.replayed_ns as f64 / recorded));
-        let (ios, recorded) = (Number(ios as f64).to_string(), cell(recorded.map(Latency)));
-        table.push([name, ios, recorded, here.to_string(), cell(change)]);
-    }
-    table
+    let recorded_ns = |row: &WaitRow| (row.pair.recorded_ns > 0).then_some(row.pair.recorded_ns as f64);
+    table_of(rows)
+        .column("application", |row| row.name.clone())
+        .column("I/Os", |row| Number(row.ios as f64))
+        .column(recorded, |row| cell(recorded_ns(row).map(Latency)))
+        .column("here", |row| row.here)
+        .column("change", |row| {
+            cell(recorded_ns(row).map(|recorded| change(1.0 - row.pair.replayed_ns as f64 / recorded)))
+        })
+        .build()
 }
 
 #[cfg(test)]

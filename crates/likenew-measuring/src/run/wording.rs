@@ -4,10 +4,12 @@ use likenew_core::findings::{Answer, OverviewTable};
 use likenew_core::procedure::Descriptor;
 use likenew_core::quantity::{Iops, Rate, count};
 use likenew_core::segment::Segment;
+use likenew_core::tally::Tally;
 use likenew_core::units::digits;
 
+use likenew_procedure_support::overview::table_of;
 use likenew_procedure_support::rows::LatencyColumns;
-use likenew_procedure_support::wording::{cell, latency_cells, use_nearest_multiple};
+use likenew_procedure_support::wording::{cell, use_nearest_multiple};
 
 use super::per_second;
 
@@ -81,18 +83,19 @@ pub(super) fn summary(speeds: &[WorkloadSpeed<'_>]) -> String {
 
 /// A row for each operation of each stream, as the table of workloads has them.
 pub(super) fn table(segments: &[Segment]) -> OverviewTable {
-    let mut table = OverviewTable::new(["workload", "op", "MB/s", "IOPS", "mean", "p99", "max"]);
-    for (segment, tally) in
-        segments.iter().flat_map(|segment| segment.tallies.iter().map(move |of| (segment, of)))
-    {
-        let rate = cell(per_second(segment, tally.bytes).map(|rate| digits(rate / 1e6)));
-        let iops = cell(per_second(segment, tally.done_ios()).map(digits));
+    let latency = |(segment, tally): &(&Segment, &Tally)| {
         let is_known = segment.measurement_error().is_none() && tally.ios > 0;
-        let latency = if is_known { tally.into() } else { LatencyColumns::default() };
-        let [mean, p99, max] = latency_cells(&latency);
-        table.push([&segment.workload.name, tally.op.name(), &rate, &iops, &mean, &p99, &max]);
-    }
-    table
+        if is_known { LatencyColumns::from(*tally) } else { LatencyColumns::default() }
+    };
+    table_of(segments.iter().flat_map(|segment| segment.tallies.iter().map(move |tally| (segment, tally))))
+        .column("workload", |(segment, _)| &segment.workload.name)
+        .column("op", |(_, tally)| tally.op.name())
+        .column("MB/s", |(segment, tally)| {
+            cell(per_second(segment, tally.bytes).map(|rate| digits(rate / 1e6)))
+        })
+        .column("IOPS", |(segment, tally)| cell(per_second(segment, tally.done_ios()).map(digits)))
+        .latencies(latency)
+        .build()
 }
 
 #[cfg(test)]

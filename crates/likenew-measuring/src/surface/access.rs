@@ -11,11 +11,11 @@ use likenew_core::io::{Op, Outcome};
 use likenew_core::quantity::{Latency, Rate, Size};
 use likenew_core::segment::Segment;
 use likenew_core::workload::Mix;
-use likenew_procedure_support::estimate::Estimate;
+use likenew_procedure_support::estimate::{Estimate, Verdict};
 use likenew_procedure_support::rows::Columns as _;
 use likenew_stats::interval::Interval;
 use likenew_stats::summary::{maximum, median, minimum};
-use likenew_stats::trend::{Correlation, PAIRS_MIN, rank_correlation};
+use likenew_stats::trend::{PAIRS_MIN, rank_correlation};
 use likenew_stats::uniform_band::{Band, uniform_band};
 
 use super::curve::Curve;
@@ -30,7 +30,8 @@ pub(super) struct Access {
     pub(super) probes: Vec<AccessSample>,
     /// In nanoseconds.
     pub(super) mean: Estimate,
-    correlation: Option<Correlation>,
+    /// The rank correlation of access time and distance.
+    correlation: Option<Estimate>,
     seek_profile: Option<SeekProfile>,
     writes: bool,
 }
@@ -43,7 +44,10 @@ impl Access {
         let distances: Vec<f64> = probes.iter().map(AccessSample::distance).collect();
         let mut access = Self {
             mean: Estimate::of_passes(&latencies)?,
-            correlation: rank_correlation(&distances, &latencies),
+            correlation: rank_correlation(&distances, &latencies).map(|correlation| Estimate {
+                value: correlation.value,
+                interval: Some(correlation.interval),
+            }),
             seek_profile: None,
             writes: op == Mix::Only(Op::Write),
             probes,
@@ -61,7 +65,7 @@ impl Access {
 
     /// Whether longer distances take longer, as only moving parts do.
     pub(super) fn is_disk(&self) -> bool {
-        self.correlation.is_some_and(|correlation| correlation.interval.low > MATTERS)
+        self.correlation.is_some_and(|correlation| correlation.against(MATTERS) == Verdict::Above)
     }
 
     /// `more_accesses` decides what too few accesses leave open.
@@ -79,19 +83,15 @@ impl Access {
 
     fn distance(&self, more_accesses: &Action) -> Answer {
         let (mean, probes) = (Latency(self.mean.value), self.probes.len());
-        let mut answer = match self.correlation {
-            Some(Correlation { interval, .. }) if interval.low > MATTERS => {
-                wording::access_grows_with_distance(mean)
-            }
-            Some(Correlation { interval, .. }) if interval.low > -MATTERS && interval.high < MATTERS => {
-                wording::access_ignores_distance(mean)
-            }
+        let mut answer = match self.correlation.map(|correlation| correlation.within(-MATTERS, MATTERS)) {
+            Some(Verdict::Above) => wording::access_grows_with_distance(mean),
+            Some(Verdict::Alike) => wording::access_ignores_distance(mean),
             None if self.is_constant() => wording::access_ignores_distance(mean)
                 .with_evidence(wording::all_accesses_take_the_same(probes)),
             _ => wording::access_is_open(mean, probes).action(more_accesses.clone()),
         };
-        if let Some(Correlation { value, interval }) = self.correlation {
-            answer = answer.with_evidence(wording::rank_correlation(value, interval, probes));
+        if let Some(correlation) = self.correlation {
+            answer = answer.with_evidence(wording::rank_correlation(correlation, probes));
         }
         answer = self.mean.not_negative().put(answer, "ns");
         if self.writes { answer.caveat(wording::WRITES_END_IN_MEMORY) } else { answer }
@@ -100,26 +100,23 @@ impl Access {
     /// The rows of the table.
     pub(super) fn metrics(&self) -> Vec<Row> {
         let latencies: Vec<f64> = self.probes.iter().map(|probe| probe.latency_ns).collect();
-        let mut metrics = vec![metric("mean access time", "ns", self.mean.value, self.mean.interval)];
-        let extremes = [
-            ("shortest access", minimum(&latencies)),
-            ("median access", median(&latencies)),
-            ("max access time", maximum(&latencies)),
+        let times = [
+            ("mean access time", Some(self.mean)),
+            ("shortest access", minimum(&latencies).map(Estimate::from)),
+            ("median access", median(&latencies).map(Estimate::from)),
+            ("max access time", maximum(&latencies).map(Estimate::from)),
         ];
-        metrics
-            .extend(extremes.into_iter().filter_map(|(name, value)| Some(metric(name, "ns", value?, None))));
-        metrics.extend(self.correlation.map(|Correlation { value, interval }| {
-            metric(wording::RANK_CORRELATION, "1", value, Some(interval))
-        }));
+        let times = times.into_iter().filter_map(|(name, time)| Some(metric(name, "ns", time?)));
+        let mut metrics: Vec<Row> = times.collect();
+        metrics.extend(self.correlation.map(|value| metric(wording::RANK_CORRELATION, "1", value)));
         metrics.extend(self.seek_profile.iter().flat_map(SeekProfile::metrics));
         metrics
     }
 }
 
 /// A row of the table of access; a value measured once, or an extreme, has no interval.
-fn metric(name: &str, unit: &str, value: f64, interval: Option<Interval>) -> Row {
-    let columns = Row::new().with("metric", name).with("unit", unit);
-    columns.with_estimate("value", Some(Estimate { value, interval }))
+fn metric(name: &str, unit: &str, value: Estimate) -> Row {
+    Row::new().with("metric", name).with("unit", unit).with_estimate("value", Some(value))
 }
 
 /// Each random access after the first, with the end of the access before it.
@@ -200,58 +197,57 @@ impl SeekProfile {
     }
 
     /// One revolution in nanoseconds, if the scatter is that of a revolution.
-    fn revolution_ns(&self) -> Option<(f64, Interval)> {
-        let (width, interval) = (self.band().width, self.band().width_interval());
-        let known = interval.high - interval.low <= 2.0 * REVOLUTION_ERROR_MAX * width;
-        let plausible = width > 0.0 && PLAUSIBLE.contains(&(MINUTE_NS / width));
-        (self.band().is_uniform() && known && plausible).then_some((width, interval))
+    fn revolution_ns(&self) -> Option<Estimate> {
+        let width = self.band().width;
+        let turn = Estimate { value: width, interval: Some(self.band().width_interval()) };
+        let known = turn.half_width().is_some_and(|half| half <= REVOLUTION_ERROR_MAX * width);
+        let plausible = width > 0.0 && PLAUSIBLE.contains(&rpm(width));
+        (self.band().is_uniform() && known && plausible).then_some(turn)
     }
 
     /// The time of a seek: the lower edge of the band, less the command. The interval covers all of the fits.
-    fn seek(&self, shapes: impl Fn(f64) -> [f64; 3]) -> (f64, Interval) {
+    fn seek(&self, shapes: impl Fn(f64) -> [f64; 3]) -> Estimate {
         let less = |value: f64| (value - self.command_ns.unwrap_or(0.0)).max(0.0);
         let edge = |(knee, band): &(f64, Band<3>)| band.lower(&shapes(*knee));
-        let around = self.fits.iter().map(|fit| edge(fit).1);
-        let whole = around.fold(Interval { low: f64::INFINITY, high: 0.0 }, |whole, interval| Interval {
+        let interval = self.fits.iter().map(|fit| edge(fit).1).reduce(|whole, interval| Interval {
             low: whole.low.min(interval.low),
             high: whole.high.max(interval.high),
         });
-        (less(edge(&self.fits[0]).0), Interval { low: less(whole.low), high: less(whole.high) })
+        Estimate { value: edge(&self.fits[0]).0, interval }.map(less)
     }
 
     /// The rows of rotation and seek times; none if something other than rotation may cause the scatter.
     pub(super) fn metrics(&self) -> Vec<Row> {
-        let Some((turn, interval)) = self.revolution_ns() else { return Vec::new() };
-        let mut metrics = Vec::new();
-        for (name, (value, interval)) in [
+        let Some(turn) = self.revolution_ns() else { return Vec::new() };
+        let times = [
             ("shortest seek", self.seek(|knee| shapes(0.0, knee))),
             ("average seek", self.seek(average)),
             ("full-stroke seek", self.seek(full_stroke)),
-        ] {
-            metrics.push(metric(name, "ns", value, Some(interval)));
-        }
-        let half = Interval { low: interval.low / 2.0, high: interval.high / 2.0 };
-        metrics.push(metric("average rotational latency", "ns", turn / 2.0, Some(half)));
-        metrics.push(metric("rotational speed", "rpm", MINUTE_NS / turn, Some(rpm(interval))));
-        metrics.extend(self.command_ns.map(|command| metric("command overhead", "ns", command, None)));
+            ("average rotational latency", turn.map(|turn| turn / 2.0)),
+        ];
+        let mut metrics: Vec<Row> = times.map(|(name, time)| metric(name, "ns", time)).into();
+        metrics.push(metric("rotational speed", "rpm", turn.map(rpm)));
+        metrics.extend(self.command_ns.map(|command| metric("command overhead", "ns", command.into())));
         metrics
     }
 
     /// The answer about rotation; `more_accesses` is advised if something else may cause the scatter.
     pub(super) fn answer(&self, more_accesses: &Action) -> Answer {
         let band = self.band();
-        let Some((turn, interval)) = self.revolution_ns() else {
+        let Some(turn) = self.revolution_ns() else {
             let width = Latency(band.width);
             return wording::rotation_is_open(band.values_kept, self.probes, band.kurtosis, width)
                 .action(more_accesses.clone());
         };
-        let (speed, around) = (MINUTE_NS / turn, rpm(interval));
-        let (average_seek, full_stroke) = (Latency(self.seek(average).0), Latency(self.seek(full_stroke).0));
-        let within: Vec<f64> = USUAL.into_iter().filter(|typical| around.contains(*typical)).collect();
+        let speed = turn.map(rpm);
+        let [average_seek, full_stroke] = [self.seek(average), self.seek(full_stroke)];
+        let is_within = |typical: &f64| speed.interval.is_some_and(|around| around.contains(*typical));
+        let within: Vec<f64> = USUAL.into_iter().filter(is_within).collect();
         let usual_rpm = if let [typical] = within[..] { Some(typical) } else { None };
-        let mut answer = wording::rotation(speed, usual_rpm, average_seek, full_stroke)
-            .estimate(speed, around.low, around.high, "rpm")
-            .with_evidence(wording::band_of_one_turn(Latency(turn)));
+        let (average_seek, full_stroke) = (Latency(average_seek.value), Latency(full_stroke.value));
+        let answer = wording::rotation(speed.value, usual_rpm, average_seek, full_stroke);
+        let mut answer =
+            speed.put(answer, "rpm").with_evidence(wording::band_of_one_turn(Latency(turn.value)));
         if let Some(usual_rpm) = usual_rpm {
             answer = answer.with_evidence(wording::usual_speed(usual_rpm));
         }
@@ -280,8 +276,8 @@ fn average(knee: f64) -> [f64; 3] {
     [1.0, near + knee.sqrt() * (1.0 - knee).powi(2), (1.0 - knee).powi(3) / 3.0]
 }
 
-fn rpm(turn: Interval) -> Interval {
-    Interval { low: MINUTE_NS / turn.high, high: MINUTE_NS / turn.low }
+fn rpm(turn_ns: f64) -> f64 {
+    MINUTE_NS / turn_ns
 }
 
 /// The distance of an address from the first track, as a share of the way to the last.
@@ -351,5 +347,5 @@ pub(super) fn burst_answer(burst: &Segment, curve: &Curve<'_>, options: &Surface
 
 /// The row of the table.
 pub(super) fn burst_metric(burst: &Segment) -> Option<Row> {
-    Some(metric("burst rate", "bytes/s", burst.bytes_per_s()?, None))
+    Some(metric("burst rate", "bytes/s", burst.bytes_per_s()?.into()))
 }

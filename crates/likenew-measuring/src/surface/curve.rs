@@ -33,6 +33,17 @@ pub(super) struct Point<'a> {
     pub(super) expected: f64,
 }
 
+impl Point<'_> {
+    /// Its speed over the expected one.
+    fn share(&self) -> f64 {
+        self.bytes_per_s / self.expected
+    }
+
+    fn latency_max(&self) -> Nanos {
+        self.segment.latencies().max()
+    }
+}
+
 /// The points by address.
 pub(super) struct Curve<'a> {
     pub(super) points: Vec<Point<'a>>,
@@ -125,7 +136,7 @@ impl<'a> Curve<'a> {
                 .with("point", point.number)
                 .with("offset_bytes", point.range.start)
                 .with("bytes_per_s", point.bytes_per_s)
-                .with("latency_ns_max", point.segment.latencies().max().0)
+                .with("latency_ns_max", point.latency_max().0)
         })
     }
 }
@@ -326,40 +337,39 @@ const FLOOR_LEAST: f64 = 0.5;
 const MANY: f64 = 0.1;
 
 /// A point that was slow, or that holds a slow I/O.
-pub(super) struct Suspect {
-    /// Its number.
-    pub(super) point: usize,
+pub(super) struct Suspect<'a> {
+    pub(super) point: &'a Point<'a>,
     /// The slow addresses, as far as they are known.
     range: Range<u64>,
     /// The addresses to measure again.
     pub(super) retest: Range<u64>,
-    bytes_per_s: f64,
-    expected: f64,
-    latency_ns_max: u64,
 }
 
 /// The points to measure again, by address; without those that the drive refused to read.
-pub(super) fn suspects(curve: &Curve<'_>, options: &SurfaceOptions) -> Vec<Suspect> {
-    let mut suspects: Vec<Suspect> = curve
+pub(super) fn suspects<'a>(curve: &'a Curve<'_>, options: &SurfaceOptions) -> Vec<Suspect<'a>> {
+    let mut suspects: Vec<Suspect<'a>> = curve
         .points
         .iter()
-        .filter(|point| point.segment.errors() == 0 && is_slow(curve, point.expected, point.segment))
+        .filter(|point| point.segment.errors() == 0 && is_slow(curve, point, point.segment))
         .map(|point| suspect(curve, point, options))
         .collect();
-    let severity = |suspect: &Suspect| suspect.bytes_per_s / suspect.expected;
-    suspects
-        .sort_by(|a, b| severity(a).total_cmp(&severity(b)).then(b.latency_ns_max.cmp(&a.latency_ns_max)));
+    suspects.sort_by(|a, b| {
+        let (one, other) = (a.point, b.point);
+        one.share().total_cmp(&other.share()).then(other.latency_max().cmp(&one.latency_max()))
+    });
     suspects.truncate(SUSPECTS_MAX);
-    suspects.sort_by_key(|suspect| suspect.point);
+    suspects.sort_by_key(|suspect| suspect.point.number);
     suspects
 }
 
-fn is_slow(curve: &Curve<'_>, expected: f64, segment: &Segment) -> bool {
-    let slow = curve.floor.zip(transfer_rate(segment)).is_some_and(|(floor, rate)| rate < floor * expected);
+/// Whether a measurement of a point was slow, or an I/O of it.
+fn is_slow(curve: &Curve<'_>, point: &Point<'_>, segment: &Segment) -> bool {
+    let rate = curve.floor.zip(transfer_rate(segment));
+    let slow = rate.is_some_and(|(floor, rate)| rate < floor * point.expected);
     slow || segment.slowest.first().is_some_and(|sample| sample.latency() >= curve.latency_limit)
 }
 
-fn suspect(curve: &Curve<'_>, point: &Point<'_>, options: &SurfaceOptions) -> Suspect {
+fn suspect<'a>(curve: &Curve<'_>, point: &'a Point<'a>, options: &SurfaceOptions) -> Suspect<'a> {
     let slow = point.segment.slowest.iter().filter(|sample| sample.latency() >= curve.latency_limit);
     let range = extent(slow).unwrap_or_else(|| point.range.clone());
     // One block before it, because the first I/O of a measurement says nothing about speed.
@@ -369,14 +379,7 @@ fn suspect(curve: &Curve<'_>, point: &Point<'_>, options: &SurfaceOptions) -> Su
     } else {
         start..(start + options.bytes).min(point.range.end)
     };
-    Suspect {
-        point: point.number,
-        range,
-        retest,
-        bytes_per_s: point.bytes_per_s,
-        expected: point.expected,
-        latency_ns_max: point.segment.latencies().max().0,
-    }
+    Suspect { point, range, retest }
 }
 
 /// The range from their first address to their last.
@@ -400,23 +403,20 @@ pub(super) struct SlowRegions {
 impl SlowRegions {
     /// `retests`: suspects that were measured again, by the number of their point.
     pub(super) fn new(curve: &Curve<'_>, options: &SurfaceOptions, retests: &[(usize, &Segment)]) -> Self {
-        let mut places: Vec<SlowRegion> = suspects(curve, options)
-            .into_iter()
-            .map(|suspect| to_slow_region(curve, suspect, retests))
-            .collect();
+        let mut places: Vec<SlowRegion> =
+            suspects(curve, options).into_iter().map(|suspect| suspect.region(curve, retests)).collect();
         let with_errors = curve.points.iter().filter(|point| point.segment.errors() > 0);
-        places.extend(with_errors.map(|point| SlowRegion {
-            bytes_per_s: Some(point.bytes_per_s),
-            expected_bytes_per_s: Some(point.expected),
-            ..unreadable_region(point.number, &point.range, point.segment)
+        places.extend(with_errors.map(|point| {
+            let unreadable = SlowRegion::unreadable(point.number, &point.range, point.segment);
+            unreadable.with_speeds_of(point)
         }));
-        places.extend(
-            curve.failures.iter().map(|(number, range, segment)| unreadable_region(*number, range, segment)),
-        );
+        let failures = curve.failures.iter();
+        places
+            .extend(failures.map(|(number, range, segment)| SlowRegion::unreadable(*number, range, segment)));
         places.sort_by_key(|place| place.from_bytes);
         let others =
             curve.points.iter().filter(|point| places.iter().all(|place| place.point != point.number));
-        let least = others.map(|point| point.bytes_per_s / point.expected).fold(1.0, f64::min);
+        let least = others.map(Point::share).fold(1.0, f64::min);
         Self { places, floor: curve.floor, points: curve.points.len(), share: curve.share(), least }
     }
 
@@ -495,44 +495,49 @@ fn with_regions(answer: Answer, regions: &[&SlowRegion]) -> Answer {
     }
 }
 
-fn to_slow_region(curve: &Curve<'_>, suspect: Suspect, retests: &[(usize, &Segment)]) -> SlowRegion {
-    let own = retests.iter().filter(|(point, _)| *point == suspect.point).map(|(_, segment)| *segment);
-    let again: Vec<&Segment> = own.filter(|segment| segment.total().ios > 0).collect();
-    let slow = again
-        .iter()
-        .filter(|segment| segment.errors() > 0 || is_slow(curve, suspect.expected, segment))
-        .count();
-    let finding = match slow {
-        _ if again.iter().any(|segment| segment.errors() > 0) => Finding::Unreadable,
-        _ if again.is_empty() => Finding::Undecided,
-        0 => Finding::Hiccup,
-        slow if slow == again.len() => Finding::Slow,
-        _ => Finding::Undecided,
-    };
-    let speeds = again.iter().filter_map(|segment| transfer_rate(segment));
-    SlowRegion {
-        from_bytes: suspect.range.start,
-        to_bytes: suspect.range.end,
-        finding,
-        bytes_per_s: Some(suspect.bytes_per_s),
-        expected_bytes_per_s: Some(suspect.expected),
-        retest_bytes_per_s: speeds.reduce(f64::min),
-        latency_ns_max: suspect.latency_ns_max,
-        point: suspect.point,
+impl Suspect<'_> {
+    /// Its region, with what the retests show. `retests`: by the number of their point.
+    fn region(self, curve: &Curve<'_>, retests: &[(usize, &Segment)]) -> SlowRegion {
+        let Self { point, range, .. } = self;
+        let own = retests.iter().filter(|(number, _)| *number == point.number).map(|(_, segment)| *segment);
+        let again: Vec<&Segment> = own.filter(|segment| segment.total().ios > 0).collect();
+        let is_slow = |segment: &&&Segment| segment.errors() > 0 || is_slow(curve, point, segment);
+        let finding = match again.iter().filter(is_slow).count() {
+            _ if again.iter().any(|segment| segment.errors() > 0) => Finding::Unreadable,
+            _ if again.is_empty() => Finding::Undecided,
+            0 => Finding::Hiccup,
+            slow if slow == again.len() => Finding::Slow,
+            _ => Finding::Undecided,
+        };
+        let retest_bytes_per_s = again.iter().filter_map(|segment| transfer_rate(segment)).reduce(f64::min);
+        let region = SlowRegion::new(point.number, range, finding, point.segment).with_speeds_of(point);
+        SlowRegion { retest_bytes_per_s, ..region }
     }
 }
 
-fn unreadable_region(point: usize, range: &Range<u64>, segment: &Segment) -> SlowRegion {
-    let range = extent(segment.refused_ios.iter()).unwrap_or_else(|| range.clone());
-    SlowRegion {
-        from_bytes: range.start,
-        to_bytes: range.end,
-        finding: Finding::Unreadable,
-        bytes_per_s: None,
-        expected_bytes_per_s: None,
-        retest_bytes_per_s: None,
-        latency_ns_max: segment.latencies().max().0,
-        point,
+impl SlowRegion {
+    /// Of a point whose speed is not known.
+    fn new(point: usize, range: Range<u64>, finding: Finding, segment: &Segment) -> Self {
+        Self {
+            from_bytes: range.start,
+            to_bytes: range.end,
+            finding,
+            bytes_per_s: None,
+            expected_bytes_per_s: None,
+            retest_bytes_per_s: None,
+            latency_ns_max: segment.latencies().max().0,
+            point,
+        }
+    }
+
+    fn unreadable(point: usize, range: &Range<u64>, segment: &Segment) -> Self {
+        let range = extent(segment.refused_ios.iter()).unwrap_or_else(|| range.clone());
+        Self::new(point, range, Finding::Unreadable, segment)
+    }
+
+    fn with_speeds_of(self, point: &Point<'_>) -> Self {
+        let expected_bytes_per_s = Some(point.expected);
+        Self { bytes_per_s: Some(point.bytes_per_s), expected_bytes_per_s, ..self }
     }
 }
 

@@ -8,7 +8,6 @@ use likenew_core::procedure::Descriptor;
 use likenew_core::quantity::{Factor, Latency, Rate, Share, Size, SpeedChange, change_range, count, range};
 use likenew_core::units::{Nanos, Number, digits, exact_size};
 use likenew_core::workload::Mix;
-use likenew_stats::interval::Interval;
 
 use likenew_procedure_support::answers;
 use likenew_procedure_support::estimate::Estimate;
@@ -77,9 +76,7 @@ likenew_core::sentences! {
     /// `Read cache`.
     fn cache_question(op: Mix) = "{} cache", capitalize(operation(op));
     fn start_may_be(ratio: Estimate) =
-        "The start may be {}.",
-        change_range(SpeedChange(ratio.low().unwrap_or(ratio.value)),
-                     SpeedChange(ratio.high().unwrap_or(ratio.value)));
+        "The start may be {}.", change_range(SpeedChange(ratio.ends()[0]), SpeedChange(ratio.ends()[1]));
 }
 
 fn operation(op: Mix) -> &'static str {
@@ -275,12 +272,10 @@ pub(super) const OLD_DATA_READS_SLOWLY: &str = "Flash reads data slowly that was
 pub(super) const EMPTY_END_LOOKS_FAST: &str =
     "Addresses that hold no data are answered without reading flash, so an empty end looks fast as well.";
 
-pub(super) fn rank_correlation(value: f64, interval: Interval, probes: usize) -> String {
+pub(super) fn rank_correlation(correlation: Estimate, probes: usize) -> String {
+    let (value, [low, high], probes) = (correlation.value, correlation.ends(), Number(probes as f64));
     format!(
-        "The rank correlation of access time and distance is {value:.2} ({:.2} to {:.2}) over {} accesses.",
-        interval.low,
-        interval.high,
-        Number(probes as f64)
+        "The rank correlation of access time and distance is {value:.2} ({low:.2} to {high:.2}) over {probes} accesses."
     )
     .replace('-', "−")
 }
@@ -327,6 +322,8 @@ pub(super) const RANK_CORRELATION: &str = "rank correlation with distance";
 #[cfg(test)]
 mod tests {
     use likenew_procedure_support::wording::answer_as_summary;
+
+    use likenew_stats::interval::Interval;
 
     use super::*;
 

@@ -5,34 +5,30 @@ use likenew_core::io::{DataClass, Op};
 use likenew_core::quantity::{Iops, Rate, Share, Size};
 use likenew_core::units::digits;
 use likenew_core::workload::Mix;
-use likenew_procedure_support::estimate::{Estimate, Verdict};
+use likenew_procedure_support::estimate::{Estimate, Verdict, grouped};
 use likenew_procedure_support::pattern::Pattern;
 use likenew_procedure_support::precision_goal::{self, MeanPrecision};
 use likenew_procedure_support::rows::Columns as _;
-use likenew_stats::interval::{CONFIDENCE_95, Interval, Precision};
+use likenew_stats::interval::{CONFIDENCE_95, Precision};
+use strum::VariantArray as _;
 
 use super::results::{Matrix, MeasuredCell, depths, of_depth};
 use super::wording::{self, ComparedSpeeds, Comparison, DepthSpeed, Dip, Drift, Peak};
 use super::{Cell, DIFFERENCE, Form, LISTED_MAX};
 
-/// The cells of one operation with the highest speed and with the most IOPS.
-fn peak_cells<'b, 'a>(
-    cells: &[&'b MeasuredCell<'a>],
-) -> Option<(&'b MeasuredCell<'a>, &'b MeasuredCell<'a>)> {
-    let busiest = cells.iter().max_by(|a, b| a.iops().total_cmp(&b.iops()))?;
-    Some((fastest(cells)?, busiest))
-}
-
 fn fastest<'b, 'a>(cells: &[&'b MeasuredCell<'a>]) -> Option<&'b MeasuredCell<'a>> {
     cells.iter().max_by(|a, b| a.speed().total_cmp(&b.speed())).copied()
 }
 
+fn busiest<'b, 'a>(cells: &[&'b MeasuredCell<'a>]) -> Option<&'b MeasuredCell<'a>> {
+    cells.iter().max_by(|a, b| a.iops().total_cmp(&b.iops())).copied()
+}
+
 fn peak_of(op: Mix, cells: &[&MeasuredCell<'_>]) -> Option<Peak> {
-    let (fastest, busiest) = peak_cells(cells)?;
+    let (fastest, busiest) = (fastest(cells)?, busiest(cells)?);
     Some(Peak {
         op,
-        rate: Rate(fastest.speed()),
-        interval: fastest.rate.interval,
+        rate: fastest.passes.rate,
         fastest: fastest.cell.form,
         iops: Iops(busiest.iops()),
         busiest: busiest.cell.form,
@@ -51,17 +47,15 @@ pub(super) fn peaks(matrix: &Matrix<'_>) -> Vec<Answer> {
 }
 
 fn peak(op: Mix, cells: &[&MeasuredCell<'_>]) -> Option<Answer> {
-    let (fastest, busiest) = peak_cells(cells)?;
-    let mut answer = wording::peak(&peak_of(op, cells)?);
-    answer = match fastest.rate.interval {
-        Some(_) => fastest.rate.not_negative().put(answer, "bytes/s"),
-        None => answer.caveat(wording::MEASURED_ONCE),
-    };
-    if let Some(Interval { low, high }) = busiest.passes.iops().not_negative().interval {
-        let (low, high) = (digits(low), digits(high));
-        if low != high {
-            answer = answer.with_evidence(wording::iops_interval(&low, &high));
-        }
+    let (fastest, busiest) = (fastest(cells)?, busiest(cells)?);
+    let rate = fastest.passes.rate;
+    let mut answer = rate.not_negative().put(wording::peak(&peak_of(op, cells)?), "bytes/s");
+    if rate.interval.is_none() {
+        answer = answer.caveat(wording::MEASURED_ONCE);
+    }
+    let [low, high] = busiest.passes.iops().not_negative().ends().map(digits);
+    if low != high {
+        answer = answer.with_evidence(wording::iops_interval(&low, &high));
     }
     answer.evidence.extend(as_fast(fastest, cells));
     Some(answer)
@@ -395,54 +389,67 @@ fn dips(line: &[&MeasuredCell<'_>], comparisons: usize) -> Vec<Dip> {
     dips
 }
 
-/// Two cells that differ in one parameter.
+/// A cell that was compared with one that differs from it in one parameter.
 struct Pair<'b, 'a> {
-    numerator: &'b MeasuredCell<'a>,
-    denominator: &'b MeasuredCell<'a>,
-    /// Which cell is compared with which.
-    comparison: String,
-    ratio: Estimate,
+    measured: &'b MeasuredCell<'a>,
+    comparison: Comparison,
+    speeds: ComparedSpeeds,
 }
 
-const WRITES: Mix = Mix::Only(Op::Write);
-const READS: Mix = Mix::Only(Op::Read);
-
-/// Ratios of every cell to the one that `change` names for it, if both were measured.
-fn pairs<'b, 'a>(
-    matrix: &'b Matrix<'a>,
-    change: impl Fn(Cell) -> Option<(Cell, String)>,
-) -> Vec<Pair<'b, 'a>> {
-    let pair = |numerator: &'b MeasuredCell<'a>| {
-        let (other, comparison) = change(numerator.cell)?;
-        let denominator = matrix.find(other)?;
-        Some(Pair {
-            numerator,
-            denominator,
-            comparison,
-            ratio: numerator.ratio_to(denominator, CONFIDENCE_95)?,
-        })
-    };
-    matrix.cells.iter().filter_map(pair).collect()
+/// The parameter that two cells differ in.
+#[derive(Clone, Copy, strum::VariantArray)]
+enum Parameter {
+    Pattern,
+    Op,
+    Data,
 }
 
-fn random_over_sequential<'b, 'a>(matrix: &'b Matrix<'a>) -> Vec<Pair<'b, 'a>> {
-    pairs(matrix, |cell| {
-        let sequential = Form { pattern: Pattern::Sequential, ..cell.form };
-        (cell.form.pattern == Pattern::Random)
-            .then(|| (Cell { form: sequential, ..cell }, "random / sequential".to_owned()))
-    })
+impl Parameter {
+    /// What a cell is compared with, if it is.
+    fn compare(self, cell: Cell, hardest: DataClass) -> Option<(Comparison, Cell)> {
+        const WRITES: Mix = Mix::Only(Op::Write);
+        let Cell { form, op, data } = cell;
+        match self {
+            Self::Pattern if form.pattern == Pattern::Random => {
+                let sequential = Form { pattern: Pattern::Sequential, ..form };
+                Some((Comparison::RandomOverSequential(op), Cell { form: sequential, ..cell }))
+            }
+            Self::Op if op == WRITES => {
+                Some((Comparison::WriteOverRead(form.pattern), Cell { op: Mix::Only(Op::Read), ..cell }))
+            }
+            Self::Data if data != hardest => {
+                Some((Comparison::DataClasses(op, data, hardest), Cell { data: hardest, ..cell }))
+            }
+            _ => None,
+        }
+    }
 }
 
-fn writes_over_reads<'b, 'a>(matrix: &'b Matrix<'a>) -> Vec<Pair<'b, 'a>> {
-    pairs(matrix, |cell| (cell.op == WRITES).then(|| (Cell { op: READS, ..cell }, "write / read".to_owned())))
-}
-
-fn data_over_hardest<'b, 'a>(matrix: &'b Matrix<'a>) -> Vec<Pair<'b, 'a>> {
+/// Every comparison that the cells allow, by parameter.
+fn pairs<'b, 'a>(matrix: &'b Matrix<'a>) -> Vec<Pair<'b, 'a>> {
     let hardest = matrix.hardest();
-    pairs(matrix, move |cell| {
-        (cell.data != hardest)
-            .then(|| (Cell { data: hardest, ..cell }, format!("{} / {}", name(cell.data), name(hardest))))
-    })
+    let pair = |parameter: Parameter, measured: &'b MeasuredCell<'a>| {
+        let (comparison, other) = parameter.compare(measured.cell, hardest)?;
+        let other = matrix.find(other)?;
+        let ratio = measured.ratio_to(other, CONFIDENCE_95)?;
+        let (rate, other) = (Rate(measured.speed()), Rate(other.speed()));
+        let speeds = ComparedSpeeds { form: measured.cell.form, rate, other, ratio };
+        Some(Pair { measured, comparison, speeds })
+    };
+    let of_parameter = |parameter: &Parameter| {
+        let parameter = *parameter;
+        matrix.cells.iter().filter_map(move |measured| pair(parameter, measured))
+    };
+    Parameter::VARIANTS.iter().flat_map(of_parameter).collect()
+}
+
+/// A comparison as the table has it.
+fn label(comparison: Comparison) -> String {
+    match comparison {
+        Comparison::RandomOverSequential(_) => "random / sequential".into(),
+        Comparison::WriteOverRead(_) => "write / read".into(),
+        Comparison::DataClasses(_, data, hardest) => format!("{} / {}", name(data), name(hardest)),
+    }
 }
 
 /// A class of data as the table has it.
@@ -454,74 +461,55 @@ fn name(data: DataClass) -> String {
     }
 }
 
-/// Every comparison that the cells allow.
+/// A row for each comparison.
 pub(super) fn ratio_rows(matrix: &Matrix<'_>) -> Vec<Row> {
     if matrix.cells.is_empty() {
         return Vec::new();
     }
-    let pairs = [random_over_sequential(matrix), writes_over_reads(matrix), data_over_hardest(matrix)];
     let row = |pair: Pair<'_, '_>| {
-        let comparison = Row::new().with("comparison", pair.comparison);
-        let columns = comparison.with_all(pair.numerator.own_columns());
-        columns.with_estimate("ratio", Some(pair.ratio.not_negative()))
+        let columns = Row::new().with("comparison", label(pair.comparison));
+        let columns = columns.with_all(pair.measured.own_columns());
+        columns.with_estimate("ratio", Some(pair.speeds.ratio.not_negative()))
     };
-    pairs.into_iter().flatten().map(row).collect()
+    pairs(matrix).into_iter().map(row).collect()
 }
 
 /// The most important comparisons: small random I/O at QD1 against sequential; writes against reads, for the largest
 /// sequential and the smallest random I/O; compressible against incompressible data.
 pub(super) fn comparisons(matrix: &Matrix<'_>, more_passes: &Action) -> Vec<Answer> {
-    let hardest = matrix.hardest();
-    let mut answers = Vec::new();
-    let mut add = |pairs: &[Pair<'_, '_>], is_of: &dyn Fn(Cell) -> bool, small, comparison| {
-        let matching: Vec<_> = pairs.iter().filter(|pair| is_of(pair.numerator.cell)).collect();
-        let key = |pair: &&&Pair<'_, '_>| (pair.numerator.cell.form.block, pair.numerator.cell.form.depth);
-        let chosen = if small { matching.iter().min_by_key(key) } else { matching.iter().max_by_key(key) };
-        answers.extend(chosen.map(|pair| compare(pair, &matching, comparison, more_passes)));
+    let (hardest, ops, pairs) = (matrix.hardest(), matrix.ops(), pairs(matrix));
+    let is_wanted = |pair: &&Pair<'_, '_>| {
+        pair.measured.cell.data == hardest || matches!(pair.comparison, Comparison::DataClasses(..))
     };
-    let random = random_over_sequential(matrix);
-    for op in matrix.ops() {
-        let is_of = |cell: Cell| cell.op == op && cell.data == hardest;
-        add(&random, &is_of, true, Comparison::RandomOverSequential(op));
-    }
-    let writes = writes_over_reads(matrix);
-    for pattern in matrix.patterns() {
-        let is_of = |cell: Cell| cell.form.pattern == pattern && cell.data == hardest;
-        add(&writes, &is_of, pattern == Pattern::Random, Comparison::WriteOverRead(pattern));
-    }
-    let data = data_over_hardest(matrix);
-    for op in matrix.ops() {
-        for class in matrix.data() {
-            let is_of = |cell: Cell| cell.op == op && cell.data == class;
-            add(&data, &is_of, false, Comparison::DataClasses(op, class, hardest));
-        }
-    }
-    answers
+    let wanted = pairs.iter().filter(is_wanted).map(|pair| (pair.comparison, pair.speeds));
+    let mut groups: Vec<(Comparison, Vec<ComparedSpeeds>)> = grouped(wanted);
+    // Data is compared operation by operation.
+    groups.sort_by_key(|(comparison, _)| match comparison {
+        Comparison::DataClasses(op, ..) => ops.iter().position(|known| known == op),
+        _ => None,
+    });
+    groups.iter().map(|(comparison, speeds)| compare(*comparison, speeds, more_passes)).collect()
 }
 
-/// Whether the first of a pair is slower than the second (for data classes: faster) by at least 5%.
-fn compare(
-    pair: &Pair<'_, '_>,
-    pairs: &[&Pair<'_, '_>],
-    comparison: Comparison,
-    more_passes: &Action,
-) -> Answer {
+/// Whether the first of two cells is slower than the second (for data classes: faster) by at least 5%, for one of these
+/// pairs: the smallest of random I/O, the largest of others.
+fn compare(comparison: Comparison, pairs: &[ComparedSpeeds], more_passes: &Action) -> Answer {
+    let size = |pair: &&ComparedSpeeds| (pair.form.block, pair.form.depth);
+    let is_random = matches!(
+        comparison,
+        Comparison::RandomOverSequential(_) | Comparison::WriteOverRead(Pattern::Random)
+    );
+    let pair = if is_random { pairs.iter().min_by_key(size) } else { pairs.iter().max_by_key(size) };
+    let pair = pair.expect("a comparison has a pair");
     let is_about_data = matches!(comparison, Comparison::DataClasses(..));
     let bound = if is_about_data { 1.0 + DIFFERENCE } else { 1.0 - DIFFERENCE };
-    let is_decided = matches!(pair.ratio.against(bound), Verdict::Above | Verdict::Below);
-    let speeds = ComparedSpeeds {
-        form: pair.numerator.cell.form,
-        rate: Rate(pair.numerator.speed()),
-        other: Rate(pair.denominator.speed()),
-        ratio: pair.ratio,
-    };
-    let answer = wording::compared(comparison, &speeds, is_decided);
-    let mut answer = pair.ratio.not_negative().put(answer, "×");
-    let by_ratio = |a: &&&Pair<'_, '_>, b: &&&Pair<'_, '_>| a.ratio.value.total_cmp(&b.ratio.value);
+    let is_decided = pair.ratio.against(bound).is_clear();
+    let mut answer = pair.ratio.not_negative().put(wording::compared(comparison, pair, is_decided), "×");
+    let by_ratio = |a: &&ComparedSpeeds, b: &&ComparedSpeeds| a.ratio.value.total_cmp(&b.ratio.value);
     if let (true, Some(least), Some(most)) =
         (pairs.len() > 1, pairs.iter().min_by(by_ratio), pairs.iter().max_by(by_ratio))
     {
-        let end = |pair: &Pair<'_, '_>| (pair.ratio.value, pair.numerator.cell.form);
+        let end = |pair: &ComparedSpeeds| (pair.ratio.value, pair.form);
         answer = answer.with_evidence(wording::ratio_range(end(least), end(most)));
     }
     if is_decided { answer } else { answer.action(more_passes.clone()) }
@@ -575,7 +563,8 @@ pub(super) fn precision(matrix: &Matrix<'_>) -> Option<Answer> {
     if matrix.cells.is_empty() {
         return None;
     }
-    let open = matrix.cells.iter().filter(|measured| measured.precision == Some(Precision::More)).count();
+    let is_open = |measured: &&MeasuredCell<'_>| measured.passes.precision == Some(Precision::More);
+    let open = matrix.cells.iter().filter(is_open).count();
     let mut means: Vec<MeanPrecision> = matrix.cells.iter().map(mean_precision).collect();
     means.sort_by(|a, b| b.share.total_cmp(&a.share));
     let has_wide = means.iter().any(|mean| !mean.enough);
@@ -592,23 +581,14 @@ pub(super) fn precision(matrix: &Matrix<'_>) -> Option<Answer> {
     Some(answer)
 }
 
-/// A cell without enough passes at the end of the run has no known precision yet.
+/// A cell without enough passes at the end of the run has no known precision yet; one that moved nothing has no share.
 fn mean_precision(measured_cell: &MeasuredCell<'_>) -> MeanPrecision {
+    let rate = measured_cell.passes.rate;
     MeanPrecision {
         name: wording::name_of_mean(measured_cell.cell),
         passes: measured_cell.passes.segments.len(),
-        share: half_width(measured_cell),
-        enough: !matches!(measured_cell.precision, Some(Precision::Unreachable(_))),
-    }
-}
-
-/// Half the width of the interval over the mean; 0 if the mean is 0.
-fn half_width(measured_cell: &MeasuredCell<'_>) -> f64 {
-    match measured_cell.rate.interval {
-        Some(interval) if measured_cell.speed() > 0.0 => {
-            (interval.high - interval.low) / 2.0 / measured_cell.speed()
-        }
-        _ => 0.0,
+        share: rate.half_width().filter(|_| rate.value > 0.0).map_or(0.0, |half| half / rate.value),
+        enough: !matches!(measured_cell.passes.precision, Some(Precision::Unreachable(_))),
     }
 }
 

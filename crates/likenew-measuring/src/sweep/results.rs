@@ -9,10 +9,9 @@ use likenew_core::units::amount;
 use likenew_core::workload::Mix;
 use likenew_procedure_support::estimate::{Estimate, Passes, distinct};
 use likenew_procedure_support::pattern::Pattern;
-use likenew_procedure_support::precision_goal;
 use likenew_procedure_support::rows::Columns as _;
 use likenew_procedure_support::series::{estimated_line, speed};
-use likenew_stats::interval::{Goal, Precision, ratio_interval};
+use likenew_stats::interval::{Goal, ratio_interval};
 use likenew_stats::summary::mean;
 
 use super::{Cell, CellPasses, Form, SweepOptions, wording};
@@ -29,12 +28,8 @@ pub(super) struct Matrix<'a> {
 pub(super) struct MeasuredCell<'a> {
     pub(super) cell: Cell,
     pub(super) passes: Passes<'a>,
-    /// Mean of the passes, in bytes a second.
-    pub(super) rate: Estimate,
     /// The passes without the effect that a round has on all cells of the operation.
     without_round_effect: Vec<f64>,
-    /// The precision reached, if one was asked for.
-    pub(super) precision: Option<Precision>,
     data_is_known: bool,
 }
 
@@ -43,16 +38,16 @@ impl<'a> Matrix<'a> {
     pub(super) fn new(options: &SweepOptions, cells: Vec<CellPasses<'a>>, data_is_known: bool) -> Self {
         let goal = options.goal();
         let cells = cells.into_iter().filter_map(|(cell, passes)| {
-            Some(MeasuredCell::new(cell, Passes::new(passes)?, goal.as_ref(), data_is_known))
+            let passes = Passes::new(passes, goal.as_ref())?;
+            Some(MeasuredCell { cell, passes, without_round_effect: Vec::new(), data_is_known })
         });
         let mut cells: Vec<MeasuredCell<'a>> = cells.collect();
-        for of_stage in cells.chunk_by_mut(|a, b| a.shares_stage(b)) {
+        for of_stage in cells.chunk_by_mut(MeasuredCell::shares_stage) {
             let speeds: Vec<&[f64]> = of_stage.iter().map(|measured| &measured.passes.speeds[..]).collect();
             let without_round_effect = without_rounds(&speeds);
-            of_stage
-                .iter_mut()
-                .zip(without_round_effect)
-                .for_each(|(cell, without_round_effect)| cell.without_round_effect = without_round_effect);
+            for (measured, speeds) in of_stage.iter_mut().zip(without_round_effect) {
+                measured.without_round_effect = speeds;
+            }
         }
         Self { cells, goal, passes: options.passes as usize }
     }
@@ -111,15 +106,9 @@ impl<'a> Matrix<'a> {
 }
 
 impl<'a> MeasuredCell<'a> {
-    fn new(cell: Cell, passes: Passes<'a>, goal: Option<&Goal>, data_is_known: bool) -> Self {
-        let (rate, precision) = precision_goal::estimate(&passes.speeds, goal);
-        let without_round_effect = passes.speeds.clone();
-        Self { cell, passes, rate, without_round_effect, precision, data_is_known }
-    }
-
     /// Mean of the passes, in bytes a second.
     pub(super) fn speed(&self) -> f64 {
-        self.rate.value
+        self.passes.rate.value
     }
 
     /// Mean of the passes, in IOPS.
@@ -177,7 +166,7 @@ impl<'a> MeasuredCell<'a> {
 
     pub(super) fn row(&self) -> Row {
         self.own_columns()
-            .with_estimate("bytes_per_s", Some(self.rate.not_negative()))
+            .with_estimate("bytes_per_s", Some(self.passes.rate.not_negative()))
             .with("iops", self.iops())
             .with_latency(&self.passes.total)
             .with("in_flight", self.in_flight())
@@ -318,7 +307,7 @@ fn speed_over_block(group: &Group<'_, '_>, what: &str) -> Option<Series> {
     let block = |measured: &MeasuredCell<'_>| f64::from(measured.cell.form.block);
     let line = |depth: u32| {
         let cells = of_depth(group, depth).into_iter();
-        let speeds = cells.map(|measured| (block(measured), measured.rate.not_negative()));
+        let speeds = cells.map(|measured| (block(measured), measured.passes.rate.not_negative()));
         estimated_line(wording::depth_legend(depth), speeds)
     };
     over_block(group, wording::speed_title(what), speed(), line)

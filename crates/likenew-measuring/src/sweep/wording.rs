@@ -4,15 +4,16 @@ use likenew_core::findings::{Answer, OverviewTable};
 use likenew_core::io::DataClass;
 use likenew_core::procedure::Descriptor;
 use likenew_core::quantity::{
-    Factor, Iops, Rate, Share, Size, SpeedChange, change_range, count, range, with_change_range, with_range,
+    Factor, Iops, Rate, Share, Size, SpeedChange, change_range, count, range, with_change_range,
 };
 use likenew_core::units::{Number, digits};
 use likenew_core::workload::Mix;
 use likenew_procedure_support::answers;
 use likenew_procedure_support::estimate::{Estimate, Verdict};
+use likenew_procedure_support::overview::table_of;
 use likenew_procedure_support::pattern::Pattern;
 use likenew_procedure_support::wording::{
-    capitalize, cell, list, number_of, operation, operation_id, operations, use_nearest_multiple,
+    capitalize, cell, estimated, list, number_of, operation, operation_id, operations, use_nearest_multiple,
 };
 use likenew_stats::interval::Interval;
 
@@ -109,9 +110,8 @@ pub(super) fn data_name(data: DataClass) -> String {
 #[derive(Clone, Copy)]
 pub(super) struct Peak {
     pub(super) op: Mix,
-    pub(super) rate: Rate,
-    /// Interval of the rate; `None` for a single pass.
-    pub(super) interval: Option<Interval>,
+    /// In bytes a second.
+    pub(super) rate: Estimate,
     pub(super) fastest: Form,
     pub(super) iops: Iops,
     pub(super) busiest: Form,
@@ -120,7 +120,7 @@ pub(super) struct Peak {
 answers! {
     (format!("peak_{}", operation_id(peak.op)), format!("Peak {} speed", operation(peak.op))) => {
         pub(super) fn peak(peak: &Peak) =
-            info("{} ({}); {} ({})", peak.rate, place(peak.fastest), peak.iops, place(peak.busiest));
+            info("{} ({}); {} ({})", Rate(peak.rate.value), place(peak.fastest), peak.iops, place(peak.busiest));
     }
     ("enough_block", block_question(first.pattern, op)) => {
         /// The smallest block that comes close to the peak.
@@ -199,7 +199,7 @@ pub(super) const LONGER_PASSES: &str = "Measure longer passes, which vary less";
 /// `peak read 280 MB/s (1 MiB random, QD32) and 50,000 IOPS (4 KiB, QD32)`: each number with where it was reached.
 fn peak_summary(peak: &Peak) -> String {
     let Peak { op, fastest, iops, busiest, .. } = *peak;
-    let (op, rate) = (operation(op), peak_rate(peak));
+    let (op, rate) = (operation(op), peak_rate(peak.rate));
     if fastest == busiest {
         return format!("peak {op} {rate} and {iops} ({})", place(fastest));
     }
@@ -207,14 +207,9 @@ fn peak_summary(peak: &Peak) -> String {
 }
 
 /// `33.7 MB/s (24.1–43.3)`; without the range if it is narrower than what matters.
-fn peak_rate(peak: &Peak) -> String {
-    let half = peak.interval.map_or(0.0, |interval| (interval.high - interval.low) / 2.0);
-    match peak.interval {
-        Some(Interval { low, high }) if half > DIFFERENCE * peak.rate.0 => {
-            with_range(peak.rate, Rate(low.max(0.0)), Rate(high))
-        }
-        _ => peak.rate.to_string(),
-    }
+fn peak_rate(rate: Estimate) -> String {
+    let is_wide = rate.half_width().is_some_and(|half| half > DIFFERENCE * rate.value);
+    if is_wide { estimated(rate.not_negative(), Rate) } else { Rate(rate.value).to_string() }
 }
 
 pub(super) const MEASURED_ONCE: &str =
@@ -341,12 +336,11 @@ impl Comparison {
 
 /// `run at 25% of the speed of`, `run 2.30× as fast as`; with the interval if it matters.
 fn relation(ratio: Estimate) -> String {
-    let Estimate { value, interval } = ratio.not_negative();
-    let (low, high) = interval.map_or((value, value), |interval| (interval.low, interval.high));
-    if value < 1.0 {
-        format!("run at {} of the speed of", with_range(Share(value), Share(low), Share(high)))
+    let ratio = ratio.not_negative();
+    if ratio.value < 1.0 {
+        format!("run at {} of the speed of", estimated(ratio, Share))
     } else {
-        format!("run {} as fast as", with_range(Factor(value), Factor(low), Factor(high)))
+        format!("run {} as fast as", estimated(ratio, Factor))
     }
 }
 
@@ -384,20 +378,15 @@ pub(super) struct Drift {
 }
 
 impl Drift {
-    fn ends(&self) -> (SpeedChange, SpeedChange) {
-        let end = |end: Option<f64>| SpeedChange(end.unwrap_or(self.ratio.value));
-        (end(self.ratio.low()), end(self.ratio.high()))
-    }
-
     /// `17% slower (41% slower to 15% faster)`.
     fn change(&self) -> String {
-        let (low, high) = self.ends();
+        let [low, high] = self.ratio.ends().map(SpeedChange);
         with_change_range(SpeedChange(self.ratio.value), low, high)
     }
 
     /// `41% slower to 15% faster`.
     fn range(&self) -> String {
-        let (low, high) = self.ends();
+        let [low, high] = self.ratio.ends().map(SpeedChange);
         change_range(low, high)
     }
 }
@@ -410,20 +399,15 @@ fn enough_cell((low, high): (Size, Size)) -> String {
 /// A row for each pattern of each operation: its peaks, and the smallest and the largest block that may be the smallest
 /// at 90% of the peak rate.
 pub(super) fn table(rows: impl Iterator<Item = (Peak, Option<(Size, Size)>)>) -> OverviewTable {
-    let headings = ["test", "peak speed", "at", "peak IOPS", "at", "90% of peak from"];
-    let mut table = OverviewTable::new(headings);
-    for (peak, enough_block) in rows {
-        let at = |form: Form| format!("{} QD{}", block(form), form.depth);
-        table.push([
-            format!("{} {}", peak.fastest.pattern, operation(peak.op)),
-            peak.rate.to_string(),
-            at(peak.fastest),
-            digits(peak.iops.0),
-            at(peak.busiest),
-            cell(enough_block.map(enough_cell)),
-        ]);
-    }
-    table
+    let at = |form: Form| format!("{} QD{}", block(form), form.depth);
+    table_of(rows)
+        .column("test", |(peak, _)| format!("{} {}", peak.fastest.pattern, operation(peak.op)))
+        .column("peak speed", |(peak, _)| Rate(peak.rate.value))
+        .column("at", |(peak, _)| at(peak.fastest))
+        .column("peak IOPS", |(peak, _)| digits(peak.iops.0))
+        .column("at", |(peak, _)| at(peak.busiest))
+        .column("90% of peak from", |(_, enough_block)| cell(enough_block.map(enough_cell)))
+        .build()
 }
 
 /// The content of a chart: `random read`, and the data if there are several classes.
@@ -451,9 +435,9 @@ mod tests {
 
     #[test]
     fn peaks_say_where_they_are() {
-        let interval = Some(Interval { low: 490e6, high: 496e6 });
-        let (rate, iops) = (Rate(493e6), Iops(57_600.0));
-        let read = Peak { op: READ, rate, interval, fastest: LARGE, iops, busiest: SMALL };
+        let rate = |low, high| Estimate { value: 493e6, interval: Some(Interval { low, high }) };
+        let iops = Iops(57_600.0);
+        let read = Peak { op: READ, rate: rate(490e6, 496e6), fastest: LARGE, iops, busiest: SMALL };
         assert_eq!(
             text(&peak(&read)),
             "Peak read speed: 493 MB/s (1 MiB sequential, QD4); 57,600 IOPS (4 KiB random, QD32)."
@@ -466,7 +450,7 @@ mod tests {
             summary(&[Peak { busiest: LARGE, ..read }]),
             "Peak read 493 MB/s and 57,600 IOPS (1 MiB sequential, QD4)."
         );
-        let wide = Peak { interval: Some(Interval { low: 400e6, high: 586e6 }), busiest: LARGE, ..read };
+        let wide = Peak { rate: rate(400e6, 586e6), busiest: LARGE, ..read };
         assert_eq!(summary(&[wide]), "Peak read 493 MB/s (400–586) and 57,600 IOPS (1 MiB sequential, QD4).");
         assert_eq!(
             text(&enough_block(LARGE, READ, Share(0.9), Rate(456e6), Rate(488e6))),
