@@ -12,14 +12,6 @@ use super::protocol::{DEPTH, Errno, PIECE_MAX, TRIM_MAX};
 use super::request::{Command, ValidRequest};
 use super::store::{Store, is_zero};
 
-/// What holds the data.
-pub(crate) enum DataOwner {
-    /// A store beside the drive; the drive only gives the timing.
-    Store(Box<dyn Store>),
-    /// The drive itself.
-    Drive,
-}
-
 /// A request that has ended, and the drive's time at that moment.
 #[derive(Debug)]
 pub(crate) struct CompletedRequest {
@@ -30,7 +22,8 @@ pub(crate) struct CompletedRequest {
 /// The lane of the drive and all requests in progress.
 pub(crate) struct Engine<'a> {
     pub(crate) lane: Lane<'a>,
-    pub(crate) keeper: DataOwner,
+    /// What holds the data beside the drive, which then only gives the timing; `None` if the drive holds them.
+    pub(crate) store: Option<Box<dyn Store>>,
     content: Content,
     /// Whether TRIM may write zeros: only if the store answers reads.
     zeros_by_trim: bool,
@@ -49,11 +42,11 @@ pub(crate) struct Engine<'a> {
 
 impl<'a> Engine<'a> {
     /// Takes a lane that was opened at [`DEPTH`], with nothing in flight.
-    pub(crate) fn new(lane: Lane<'a>, keeper: DataOwner, content: Content) -> Self {
-        let zeros_by_trim = lane.geometry().trims && matches!(keeper, DataOwner::Store(_));
+    pub(crate) fn new(lane: Lane<'a>, store: Option<Box<dyn Store>>, content: Content) -> Self {
+        let zeros_by_trim = lane.geometry().trims && store.is_some();
         Self {
             lane,
-            keeper,
+            store,
             content,
             zeros_by_trim,
             jobs: Vec::new(),
@@ -76,14 +69,6 @@ impl<'a> Engine<'a> {
     /// I/Os in flight.
     pub(crate) fn in_flight(&self) -> u32 {
         DEPTH - self.free_slots.len() as u32
-    }
-
-    /// Bytes held in the store, if there is one.
-    pub(crate) fn buffered_bytes(&self) -> Option<u64> {
-        match &self.keeper {
-            DataOwner::Store(store) => Some(store.buffered_bytes()),
-            DataOwner::Drive => None,
-        }
     }
 
     /// Whether writing zeros is as fast as a TRIM.
@@ -119,7 +104,7 @@ impl<'a> Engine<'a> {
             ended.push(CompletedRequest { job, at: self.lane.now() });
             return;
         }
-        if matches!(self.keeper, DataOwner::Drive) && matches!(job.request.command, Command::Read { .. }) {
+        if self.store.is_none() && matches!(job.request.command, Command::Read { .. }) {
             job.read = vec![0; job.request.length as usize];
         }
         let index = self.free_jobs.pop().unwrap_or_else(|| {
@@ -168,7 +153,7 @@ impl<'a> Engine<'a> {
             (Op::Write, None) => DataClass::Zero,
             _ => DataClass::Random,
         };
-        if matches!(self.keeper, DataOwner::Drive) && piece.op == Op::Write {
+        if self.store.is_none() && piece.op == Op::Write {
             let buffer = &mut self.lane.buffer(slot)[..piece.length as usize];
             match payload {
                 Some(bytes) => buffer.copy_from_slice(bytes),
@@ -186,9 +171,9 @@ impl<'a> Engine<'a> {
         job.in_flight -= 1;
         let address = job.request.offset + u64::from(piece.at);
         let errno = Errno::of_outcome(outcome).or_else(|| {
-            let kept = match &mut self.keeper {
-                DataOwner::Store(store) => keep(&mut **store, job, piece, address),
-                DataOwner::Drive => {
+            let kept = match &mut self.store {
+                Some(store) => keep(&mut **store, job, piece, address),
+                None => {
                     if piece.op == Op::Read && !job.read.is_empty() {
                         let range = piece.at as usize..(piece.at + piece.length) as usize;
                         let length = range.len();

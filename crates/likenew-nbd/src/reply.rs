@@ -3,7 +3,6 @@
 
 use std::io;
 
-use super::engine::DataOwner;
 use super::engine::Job;
 use super::outbox::Outbox;
 use super::protocol::{CHUNK_MAGIC, EXTENTS_MAX, Errno, SIMPLE_REPLY_MAGIC, allocation, chunk};
@@ -84,7 +83,12 @@ fn last(is_last: bool) -> u16 {
 }
 
 /// Replies to a request that has ended. Returns the store's error, if the store failed.
-pub(crate) fn answer(out: &mut Outbox, reply: Reply, job: &Job, keeper: &mut DataOwner) -> Option<io::Error> {
+pub(crate) fn answer(
+    out: &mut Outbox,
+    reply: Reply,
+    job: &Job,
+    store: Option<&mut Box<dyn Store>>,
+) -> Option<io::Error> {
     if let Some((errno, at)) = job.error {
         reply.error(out, errno, reason(errno), at);
         return None;
@@ -94,9 +98,9 @@ pub(crate) fn answer(out: &mut Outbox, reply: Reply, job: &Job, keeper: &mut Dat
         return None;
     };
     let mark = out.mark();
-    let brought = match keeper {
-        DataOwner::Store(store) => bring(out, reply, &job.request, single_reply, &mut **store),
-        DataOwner::Drive => {
+    let brought = match store {
+        Some(store) => bring(out, reply, &job.request, single_reply, &mut **store),
+        None => {
             head(out, reply, &job.request);
             out.put(&job.read);
             Ok(())
@@ -114,11 +118,11 @@ pub(crate) fn answer_status(
     reply: Reply,
     request: &ValidRequest,
     single_extent: bool,
-    keeper: &mut DataOwner,
+    store: Option<&mut Box<dyn Store>>,
 ) {
     let end = request.offset + u64::from(request.length);
     let extents_max = if single_extent { 1 } else { EXTENTS_MAX };
-    let DataOwner::Store(store) = keeper else { return reply.extents(out, &[(request.length, true)]) };
+    let Some(store) = store else { return reply.extents(out, &[(request.length, true)]) };
     let (mut extents, mut at): (Vec<(u32, bool)>, u64) = (Vec::new(), request.offset);
     while at < end && extents.len() < extents_max {
         match store.stretch(at..end) {

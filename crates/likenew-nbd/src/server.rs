@@ -3,6 +3,7 @@
 
 use std::io::{Read, Write};
 
+use auto_impl::auto_impl;
 use hdrhistogram::Histogram;
 use likenew_core::counters::FlashCounters;
 use likenew_core::drive::{Drive, Lane, LaneRequirements};
@@ -10,7 +11,7 @@ use likenew_core::target_error::TargetError;
 use likenew_core::units::Nanos;
 use serde::Serialize;
 
-use super::engine::{CompletedRequest, Content, DataOwner, Engine};
+use super::engine::{CompletedRequest, Content, Engine};
 use super::handshake::Export;
 use super::protocol::{
     CONNECTIONS_MAX, DEPTH, Errno, FAREWELL, HELD_BYTES_MAX, HELD_BYTES_MAX_OF_ALL, HELD_BYTES_SHARE, IDLE,
@@ -80,11 +81,10 @@ impl<'a, S: Read + Write, C: Clock> Server<'a, S, C> {
     /// Serves this [`lane`]. The drive's time follows the clock from now on.
     pub fn new(lane: Lane<'a>, service: Service, clock: C) -> Self {
         let Service { export, store, speed, compresses } = service;
-        let keeper = store.map_or(DataOwner::Drive, DataOwner::Store);
         let now = clock.now();
         Self {
             clock_scale: ClockScale::new(now, lane.now(), speed),
-            engine: Engine::new(lane, keeper, Content::new(compresses)),
+            engine: Engine::new(lane, store, Content::new(compresses)),
             export,
             clock,
             sessions: Vec::new(),
@@ -196,7 +196,7 @@ impl<'a, S: Read + Write, C: Clock> Server<'a, S, C> {
     pub fn stats(&self) -> ServeStats {
         ServeStats {
             depth_max: self.engine.depth_max,
-            bytes_kept: self.engine.buffered_bytes(),
+            bytes_kept: self.engine.store.as_ref().map(|store| store.buffered_bytes()),
             lag: self.lags.sum_up(),
             ..self.stats.clone()
         }
@@ -254,7 +254,13 @@ impl<'a, S: Read + Write, C: Clock> Server<'a, S, C> {
         let reply = session.reply(request.cookie);
         match request.command {
             Command::Status { single_extent } => {
-                answer_status(&mut session.outbox, reply, &request, single_extent, &mut self.engine.keeper);
+                answer_status(
+                    &mut session.outbox,
+                    reply,
+                    &request,
+                    single_extent,
+                    self.engine.store.as_mut(),
+                );
                 self.stats.count(&request);
             }
             Command::Zero { keep_allocated, only_fast: true } if !self.engine.zeros_fast(keep_allocated) => {
@@ -282,7 +288,7 @@ impl<'a, S: Read + Write, C: Clock> Server<'a, S, C> {
             session.requests -= 1;
             session.request_bytes -= job.request.buffered_bytes();
             let reply = session.reply(job.request.cookie);
-            let error = answer(&mut session.outbox, reply, &job, &mut self.engine.keeper);
+            let error = answer(&mut session.outbox, reply, &job, self.engine.store.as_mut());
             self.lags.add(now.since(self.clock_scale.wall_at(at)));
             match (error, job.error) {
                 (None, None) => self.stats.count(&job.request),
@@ -343,15 +349,10 @@ fn may_ask<S: Read + Write>(session: &Session<S>, held_of_all: u64) -> bool {
 }
 
 /// A source of wall time: a monotonic clock, or a test's clock.
+#[auto_impl(&)]
 pub trait Clock {
     /// Time since the clock was started; never goes back.
     fn now(&self) -> Nanos;
-}
-
-impl<C: Clock + ?Sized> Clock for &C {
-    fn now(&self) -> Nanos {
-        (**self).now()
-    }
 }
 
 /// Translates between wall time and the drive's time, of which `speed` seconds pass in one second.

@@ -20,9 +20,9 @@ pub trait Store: Send {
 
     /// Stores these bytes at `offset`.
     ///
+    /// # Errors
     /// The data cannot be written; [`io::ErrorKind::StorageFull`] if there is no space. The contents of the range are
     /// then unknown.
-    /// are then unknown.
     fn write(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()>;
 
     /// Makes the range read as zeros, and frees its whole pages.
@@ -116,11 +116,9 @@ impl Store for Image {
             self.punches = self.punch(&range)?;
         }
         if !self.punches {
-            let mut at = range.start;
-            while at < range.end {
+            for at in range.clone().step_by(ZEROS.len()) {
                 let length = (range.end - at).min(ZEROS.len() as u64);
                 self.file.write_all_at(&ZEROS[..length as usize], at)?;
-                at += length;
             }
         }
         Ok(())

@@ -83,10 +83,16 @@ impl BlockDevice {
 
     /// All other disks of the machine.
     pub(crate) fn other_disks(&self) -> Vec<Self> {
-        let Some(sys) = self.sys() else { return Vec::new() };
-        let entries = fs::read_dir(sys.join("class/block")).into_iter().flatten().flatten();
-        let devices = entries.filter_map(|entry| Some(Self { folder: fs::canonicalize(entry.path()).ok()? }));
-        devices.filter(|device| !device.is_partition() && device != self).collect()
+        let mut disks = self.sys().map(Self::disks).unwrap_or_default();
+        disks.retain(|disk| disk != self);
+        disks
+    }
+
+    /// All disks that a /sys lists.
+    pub(crate) fn disks(sys: &Path) -> Vec<Self> {
+        let links = entries(&sys.join("class/block"));
+        let devices = links.filter_map(|link| Some(Self { folder: fs::canonicalize(link.path()).ok()? }));
+        devices.filter(|device| !device.is_partition()).collect()
     }
 
     /// A property from udev's database, which everyone may read: `ID_MODEL_ENC`, `ID_SERIAL_SHORT` … (udev's ata_id and usb_id).
@@ -107,8 +113,7 @@ impl BlockDevice {
 
     /// The device's partitions.
     pub(crate) fn partitions(&self) -> Vec<Self> {
-        let children = fs::read_dir(&self.folder).into_iter().flatten().flatten();
-        children.map(|entry| Self { folder: entry.path() }).filter(Self::is_partition).collect()
+        entries(&self.folder).map(|entry| Self { folder: entry.path() }).filter(Self::is_partition).collect()
     }
 
     /// The world wide name of a disk, equal on all of its paths; `None` for a partition.
@@ -159,8 +164,8 @@ impl BlockDevice {
 
     /// How the kernel provisions a SCSI disk: `unmap` where it sends TRIM, `full` where it sends none.
     pub(crate) fn provisioning_mode(&self) -> Option<String> {
-        let disks = fs::read_dir(self.folder.join("device/scsi_disk")).ok()?;
-        let modes = disks.flatten().map(|disk| disk.path().join("provisioning_mode"));
+        let disks = entries(&self.folder.join("device/scsi_disk"));
+        let modes = disks.map(|disk| disk.path().join("provisioning_mode"));
         let text = modes.filter_map(|mode| fs::read_to_string(mode).ok()).next()?;
         Some(text.trim().to_owned())
     }
@@ -228,10 +233,9 @@ impl BlockDevice {
 
     /// Whether the device's path has a part made of this word and a number, such as `usb2` or `session1`.
     pub(crate) fn is_behind(&self, word: &str) -> bool {
-        self.folder.components().any(|part| {
-            let rest = part.as_os_str().to_str().and_then(|part| part.strip_prefix(word));
-            rest.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
-        })
+        self.folder
+            .components()
+            .any(|part| part.as_os_str().to_str().is_some_and(|part| begins_numbered(part, word)))
     }
 
     fn links(&self, kind: &str) -> Vec<String> {
@@ -239,10 +243,15 @@ impl BlockDevice {
     }
 }
 
+/// What is in a folder; nothing if the folder cannot be read.
+pub(crate) fn entries(folder: &Path) -> impl Iterator<Item = fs::DirEntry> + use<> {
+    fs::read_dir(folder).into_iter().flatten().flatten()
+}
+
 /// Names in a folder, sorted; none if the folder cannot be read.
 pub(crate) fn names_in(folder: &Path) -> Vec<String> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut names: Vec<_> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    let mut names: Vec<_> =
+        entries(folder).map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
     names.sort();
     names
 }
@@ -322,12 +331,15 @@ impl DeviceNumber {
 
 // What a block device is, as a layer between a folder and a medium.
 
+/// Whether a name begins with this word and a number: `loop7`, `md127p1`.
+pub(crate) fn begins_numbered(name: &str, word: &str) -> bool {
+    name.strip_prefix(word).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+}
+
 /// The kind of layer that a device is, from its name, its identifier and its parents.
 pub(crate) fn layer_kind(device: &BlockDevice) -> LayerKind {
     let name = device.name();
-    let by_number = |prefix: &str| {
-        name.strip_prefix(prefix).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
-    };
+    let by_number = |prefix: &str| begins_numbered(&name, prefix);
     if device.is_partition() {
         LayerKind::Partition
     } else if ["dm/name", "dm/uuid"].iter().any(|name| device.attribute(name).is_some()) {

@@ -21,14 +21,13 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use self::contents::read;
+use self::contents::{ENTRIES_MAX, EXTENDED, RawHeader, dos_entries, read};
 pub(crate) use self::contents::{mend_sums, signatures};
 pub(crate) use self::unused_space::partition_table;
 pub use self::unused_space::{UnusedConsent, UnusedSpace};
 use crate::block::{BlockDevice, DeviceNumber, capacity};
-use crate::clock::Monotonic;
 use crate::facts::machine::output;
-use crate::hold::{HOLD_PAUSE, HOLD_TRIES, Lease, LeaseError, lock_patiently, try_until_free};
+use crate::hold::{Lease, LeaseError, Tries, lock_patiently};
 use crate::identify::{StableId, resolve};
 use crate::in_use::{Claims, Target, system_folder, use_of};
 use crate::medium::DirectIo;
@@ -68,7 +67,7 @@ const HOLD: OFlags = OFlags::EXCL.union(OFlags::DIRECT).union(OFlags::CLOEXEC);
 
 /// Opens a block device for writing, exclusively.
 fn hold(path: &Path) -> rustix::io::Result<OwnedFd> {
-    try_until_free(Errno::BUSY, HOLD_TRIES, || rustix::fs::open(path, OFlags::RDWR | HOLD, Mode::empty()))
+    Tries::CLAIM.while_busy(Errno::BUSY, || rustix::fs::open(path, OFlags::RDWR | HOLD, Mode::empty()))
 }
 
 fn open_for_reading(path: &Path) -> Result<OwnedFd, TargetError> {
@@ -271,27 +270,21 @@ fn open_file(path: &Path) -> Result<OwnedFd, TargetError> {
     }
     let stat = fstat(&fd).context_at(action::LOOK_AT, path)?;
     let candidates = [Store::File { device: stat.st_dev, inode: stat.st_ino }];
-    let clock = Monotonic::start();
-    let mut tries = 1;
-    loop {
-        // The lease is given back at once: it only shows whether another program has the file open.
-        let reason = match (Lease::take(&fd).map(drop), opener_of(&candidates, Access::Any)) {
-            (_, Some((program, _))) => wording::open_in(&program),
-            (Err(LeaseError::Taken), None) => wording::OPEN_IN_UNKNOWN.to_owned(),
-            (Ok(()) | Err(LeaseError::NotOwner | LeaseError::Unknown), None) => return Ok(fd),
-        };
-        // A program that is just being started has copies of all its parent's descriptors, including those
-        // closed since.
-        if tries >= OPEN_TRIES {
-            return Err(refusal(path, &reason));
-        }
-        tries += 1;
-        clock.rest(clock.now() + HOLD_PAUSE);
+    // The lease is given back at once: it only shows whether another program has the file open.
+    let check = || match (Lease::take(&fd).map(drop), opener_of(&candidates, Access::Any)) {
+        (_, Some((program, _))) => Some(wording::open_in(&program)),
+        (Err(LeaseError::Taken), None) => Some(wording::OPEN_IN_UNKNOWN.to_owned()),
+        (Ok(()) | Err(LeaseError::NotOwner | LeaseError::Unknown), None) => None,
+    };
+    match OPEN_TRIES.until_free(Option::is_some, check) {
+        Some(reason) => Err(refusal(path, &reason)),
+        None => Ok(fd),
     }
 }
 
-/// How many times to check whether a file is still open elsewhere.
-const OPEN_TRIES: u32 = 40;
+/// How often to check whether a file is still open elsewhere: a program that is just being started has copies of all
+/// its parent's descriptors, including those closed since.
+const OPEN_TRIES: Tries = Tries { count: 40, ..Tries::CLAIM };
 
 // What an overwrite would destroy, found out without changing anything.
 
@@ -459,7 +452,12 @@ fn partitions(fd: &OwnedFd, bytes: u64) -> Vec<Range<u64>> {
     let (mut table, mut extended) = (Some(0), None);
     for _ in 0..TABLES_MAX {
         let Some(base) = table.take() else { break };
-        for (kind, start, length) in dos_entries(fd, base) {
+        let table_sector = read(fd, &(base..base.saturating_add(512))).unwrap_or_default();
+        if table_sector.get(510..) != Some(&[0x55, 0xAA]) {
+            break;
+        }
+        for (kind, first, count) in dos_entries(&table_sector) {
+            let (start, length) = (first * 512, count * 512);
             if EXTENDED.contains(&kind) {
                 let next = extended.map_or(base + start, |first: u64| first + start);
                 extended.get_or_insert(next);
@@ -472,22 +470,21 @@ fn partitions(fd: &OwnedFd, bytes: u64) -> Vec<Range<u64>> {
     partitions
 }
 
-/// The partitions of the GUID table whose header is at byte `at` (UEFI 2.10, 5.3). The header, in little
-/// endian: signature, block of the entries at 72, their count at 80, the size of each at 84. An entry: kind
-/// (zeros if unused), first block at 32, last block at 40.
+/// The partitions of the GUID table whose header is at byte `at`, damaged or not (UEFI 2.10, 5.3). An entry: kind
+/// (zeros if unused), first block at 32, last block at 40, in little endian.
 fn gpt_entries(fd: &OwnedFd, at: u64, block: u64, bytes: u64) -> Vec<Range<u64>> {
     let header = read(fd, &(at..at.saturating_add(512))).unwrap_or_default();
-    let number =
-        |bytes: &[u8], at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
-    if !header.starts_with(b"EFI PART") {
+    let Some(RawHeader { entries_at, entries: count, entry_bytes, .. }) = RawHeader::parse(&header) else {
         return Vec::new();
-    }
-    let (start, counts) = (number(&header, 72).saturating_mul(block), number(&header, 80));
-    let (count, size) = ((counts & 0xFFFF_FFFF).min(ENTRIES_MAX), (counts >> 32) as usize);
+    };
+    let (start, size) = (entries_at.saturating_mul(block), entry_bytes as usize);
     if !(128..=4096).contains(&size) {
         return Vec::new();
     }
-    let entries = read(fd, &(start..start.saturating_add(count * size as u64))).unwrap_or_default();
+    let length = u64::from(count.min(ENTRIES_MAX)) * u64::from(entry_bytes);
+    let entries = read(fd, &(start..start.saturating_add(length))).unwrap_or_default();
+    let number =
+        |bytes: &[u8], at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
     let used = entries.chunks_exact(size).filter(|entry| entry[..16].iter().any(|byte| *byte != 0));
     let range = |entry: &[u8]| {
         let [first, last] = [32, 40].map(|at| number(entry, at));
@@ -496,27 +493,8 @@ fn gpt_entries(fd: &OwnedFd, at: u64, block: u64, bytes: u64) -> Vec<Range<u64>>
     used.map(range).filter(|range| !range.is_empty()).collect()
 }
 
-/// Most entries of a GUID table that are read. Chosen: eight times as many as usual.
-const ENTRIES_MAX: u64 = 1024;
-
-/// Kinds of partitions that hold a chain of tables (CHS, LBA, and Linux's own; util-linux, include/pt-mbr-partnames.h).
-const EXTENDED: [u8; 3] = [0x05, 0x0F, 0x85];
 /// Most tables of a chain, as a chain that leads back to itself has no end. Chosen: more than any system gives numbers to.
 const TABLES_MAX: u32 = 256;
-
-/// The entries of the DOS table at byte `base`: kind, start and length in bytes. The table has four entries
-/// of 16 bytes at 446: kind at 4, first block at 8, count of blocks at 12, in little endian.
-fn dos_entries(fd: &OwnedFd, base: u64) -> Vec<(u8, u64, u64)> {
-    let table = read(fd, &(base..base.saturating_add(512))).unwrap_or_default();
-    if table.get(510..) != Some(&[0x55, 0xAA]) {
-        return Vec::new();
-    }
-    let entry = |entry: &[u8]| {
-        let number = |at: usize| u32::from_le_bytes(entry[at..at + 4].try_into().expect("four bytes"));
-        (entry[4], u64::from(number(8)) * 512, u64::from(number(12)) * 512)
-    };
-    table[446..510].chunks_exact(16).map(entry).collect()
-}
 
 /// blkid's name for the contents of a part of a device or file, if blkid is installed and knows them.
 fn name_by_blkid(path: &Path, part: &Range<u64>) -> Option<String> {

@@ -1,13 +1,24 @@
 //! Commands to drives: those that only read, and the one that formats an NVMe namespace.
 
-use std::os::fd::{AsFd, AsRawFd as _};
+use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
+use std::path::Path;
 
+use rustix::fs::{Mode, OFlags, open};
 use rustix::io::Errno;
 use rustix::ioctl::{Getter, Opcode, Updater, ioctl};
 
 use crate::standards::ata::{IDENTIFY_WORDS, IdentifyDevice};
 use crate::standards::nvme::IDENTIFY_BYTES;
 use crate::target_error::last_errno;
+
+/// Opens the device with this kernel name for commands to it.
+///
+/// # Errors
+/// The system's error.
+pub(crate) fn open_drive(name: &str) -> Result<OwnedFd, Errno> {
+    let path = Path::new("/dev").join(name.replace('!', "/"));
+    open(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())
+}
 
 // Commands that read from an ATA drive: an answer that the kernel has kept, or a query through SCSI (SAT-3,
 // ATA PASS-THROUGH (16)).

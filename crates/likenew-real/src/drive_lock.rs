@@ -38,17 +38,17 @@ use rustix::io::Errno;
 use crate::block::{BlockDevice, DeviceNumber, open_path};
 use crate::clock::Monotonic;
 use crate::drive_traffic::CounterSource;
+use crate::hold::Tries;
 use crate::in_use::{add_with_lower_devices, below_loop};
 use crate::mounts::{KERNEL_FILE_SYSTEMS, Mount, REMOTE, all, btrfs_devices};
 use crate::standards::clean;
 use crate::target_error::ErrorContext as _;
 use crate::wording::{action, consent as wording};
 
-/// How many times to try a lock before another program counts as its holder. A program that is just being
-/// started has copies of all its parent's descriptors. Chosen: with [`PAUSE`], one second in all.
-const TRIES: u32 = 40;
-/// Time between two tries. Chosen: short beside the start of a program.
-const PAUSE: Nanos = Nanos::from_millis(25);
+/// How often to try a lock before another program counts as its holder. A program that is just being started has
+/// copies of all its parent's descriptors. Chosen: one second in all, in pauses that are short beside the start of a
+/// program.
+const TRIES: Tries = Tries { count: 40, pause: Nanos::from_millis(25) };
 /// How often a run that waits for a drive checks whether it is free. Chosen: a delay of 200 ms is not felt,
 /// and costs nothing.
 const WAITING_PAUSE: Nanos = Nanos::from_millis(200);
@@ -93,11 +93,8 @@ impl Locks {
     /// # Errors
     /// A refusal that says who holds a drive and what to do; or a path cannot be examined.
     pub fn take(&self, paths: &[&Path]) -> Result<DriveLock, TargetError> {
-        let mut tries = 1;
-        let taken = self.try_until(paths, PAUSE, &mut |_| {
-            tries += 1;
-            tries <= TRIES
-        })?;
+        let keys = keys_of(paths)?;
+        let taken = TRIES.until_free(|taken| matches!(taken, Ok(Err(_))), || self.try_all(&keys))?;
         taken.map_err(|LockHolder { drive, holder }| {
             TargetError::Refused(wording::in_use(paths, &drive, &holder))
         })
@@ -113,28 +110,20 @@ impl Locks {
         paths: &[&Path],
         goes_on: &mut dyn FnMut(&str) -> bool,
     ) -> Result<Option<DriveLock>, TargetError> {
-        let mut goes_on = |busy: &LockHolder| goes_on(&wording::busy_drive(&busy.drive, &busy.holder));
-        Ok(self.try_until(paths, WAITING_PAUSE, &mut goes_on)?.ok())
-    }
-
-    /// Tries again as long as another program holds one of the drives and `goes_on` returns true.
-    fn try_until(
-        &self,
-        paths: &[&Path],
-        pause: Nanos,
-        goes_on: &mut dyn FnMut(&LockHolder) -> bool,
-    ) -> Result<Result<DriveLock, LockHolder>, TargetError> {
         let keys = keys_of(paths)?;
         let clock = Monotonic::start();
         loop {
-            // All or none: a run that waits must not block others.
             match self.try_all(&keys)? {
-                Err(busy) if goes_on(&busy) => clock.rest(clock.now() + pause),
-                answer => return Ok(answer),
+                Ok(lock) => return Ok(Some(lock)),
+                Err(LockHolder { drive, holder }) if goes_on(&wording::busy_drive(&drive, &holder)) => {
+                    clock.rest(clock.now() + WAITING_PAUSE);
+                }
+                Err(_) => return Ok(None),
             }
         }
     }
 
+    /// Locks all or none: a run that waits must not block others.
     fn try_all(&self, keys: &Keys) -> Result<Result<DriveLock, LockHolder>, TargetError> {
         let mut lock = DriveLock::default();
         for (key, Lockable { drive, at }) in keys {
@@ -247,7 +236,7 @@ const LAYERS_MOST: u32 = 4;
 
 fn keys_of(paths: &[&Path]) -> Result<Keys, TargetError> {
     let mut keys = Keys::new();
-    let (disks, mut visited) = (disks(), HashSet::new());
+    let (disks, mut visited) = (BlockDevice::disks(Path::new("/sys")), HashSet::new());
     for path in paths {
         let opened = open_path(path).context_at(action::LOOK_AT, path)?;
         let stat = fstat(&opened).context(action::look_at(path.display()))?;
@@ -266,13 +255,6 @@ fn keys_of(paths: &[&Path]) -> Result<Keys, TargetError> {
         }
     }
     Ok(keys)
-}
-
-/// All disks that /sys lists.
-fn disks() -> Vec<BlockDevice> {
-    let links = fs::read_dir("/sys/class/block").into_iter().flatten().flatten();
-    let devices = links.filter_map(|link| Some(BlockDevice::at(fs::canonicalize(link.path()).ok()?)));
-    devices.filter(|device| !device.is_partition()).collect()
 }
 
 /// A file system whose drives are unknown, or known only to some of its users.
@@ -305,7 +287,7 @@ fn add_carriers(
     if lists.iter().any(|list| list.contains(&&*mount.kind)) {
         return Ok(None);
     }
-    let mut devices: Vec<BlockDevice> = CounterSource::of_mount(&mount).devices().collect();
+    let mut devices = CounterSource::of_mount(&mount).devices().to_vec();
     if devices.is_empty() {
         // A file system without a device of its number names its devices, with colons between (bcachefs).
         let names = mount

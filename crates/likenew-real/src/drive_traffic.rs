@@ -1,7 +1,7 @@
 //! Bytes that all programs together read from and write to a drive, as the kernel counts them.
 
 use std::fs::{self, File};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use likenew_core::counters::Counters;
 use likenew_core::stat::Stat;
@@ -39,7 +39,7 @@ impl DriveTraffic {
     /// Whether files in this folder are known to be on the same disk.
     pub fn holds(&self, folder: &Path) -> bool {
         let mount = File::open(folder).ok().and_then(Mount::containing);
-        mount.is_some_and(|mount| CounterSource::of_mount(&mount).disk() == self.0.disk())
+        mount.is_some_and(|mount| CounterSource::of_mount(&mount).disk == self.0.disk)
     }
 }
 
@@ -48,23 +48,20 @@ impl DriveTraffic {
 /// The devices below a target whose counters are read; empty if no device counts.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CounterSource {
-    /// Folders of the devices in /sys. A partition has its own counters.
-    devices: Vec<PathBuf>,
-    /// The folder of the one disk below all devices; `None` if there are several.
-    disk: Option<PathBuf>,
+    /// A partition has its own counters.
+    devices: Vec<BlockDevice>,
+    /// The one disk below all devices; `None` if there are several.
+    disk: Option<BlockDevice>,
 }
 
 impl CounterSource {
     /// The counters of one device.
     pub(crate) fn of_device(device: &BlockDevice) -> Self {
-        Self::for_devices(vec![device.folder().to_owned()])
+        Self::for_devices(vec![device.clone()])
     }
 
-    fn for_devices(devices: Vec<PathBuf>) -> Self {
-        let disk = match &devices[..] {
-            [device] => disk_below(BlockDevice::at(device.clone())),
-            _ => None,
-        };
+    fn for_devices(devices: Vec<BlockDevice>) -> Self {
+        let disk = if let [device] = &devices[..] { disk_below(device.clone()) } else { None };
         Self { devices, disk }
     }
 
@@ -76,55 +73,49 @@ impl CounterSource {
             (None, Some(device)) if mount.kind == "btrfs" => btrfs_devices(Path::new("/sys"), device),
             (None, _) => return Self::default(),
         };
-        Self::for_devices(devices.iter().map(|device| device.folder().to_owned()).collect())
+        Self::for_devices(devices)
     }
 
-    pub(crate) fn devices(&self) -> impl Iterator<Item = BlockDevice> {
-        self.devices.iter().cloned().map(BlockDevice::at)
+    pub(crate) fn devices(&self) -> &[BlockDevice] {
+        &self.devices
     }
 
     /// The kernel's names of the devices.
     pub(crate) fn names(&self) -> Vec<String> {
-        self.devices().map(|device| device.name()).collect()
-    }
-
-    /// The folder of the one disk below all devices; `None` if there are several.
-    pub(crate) fn disk(&self) -> Option<&Path> {
-        self.disk.as_deref()
+        self.devices.iter().map(BlockDevice::name).collect()
     }
 
     /// Bytes that all programs have read from and written to the one disk.
     pub(crate) fn disk_bytes(&self) -> Option<u64> {
-        let counters = self.disk().and_then(read_one)?;
+        let counters = self.disk.as_ref().and_then(read_one)?;
         Some(counters.bytes_read.saturating_add(counters.bytes_written))
     }
 
     /// The sum of all counters; `None` if a device is gone or does not count.
     pub(crate) fn read(&self) -> Option<Counters> {
-        let counters: Option<Vec<Counters>> = self.devices.iter().map(|device| read_one(device)).collect();
+        let counters: Option<Vec<Counters>> = self.devices.iter().map(read_one).collect();
         let total = counters?.into_iter().reduce(|sum, next| sum.plus(&next))?;
-        let disk = self.disk.as_deref().and_then(read_one).map(|counted| counted.disk_counters());
+        let disk = self.disk.as_ref().and_then(read_one).map(|counted| counted.disk_counters());
         Some(Counters { kernel: kernel_time(), disk, ..total })
     }
 }
 
 /// The disk of a partition, or the one device below a mapping; `None` if there are several.
-fn disk_below(device: BlockDevice) -> Option<PathBuf> {
+fn disk_below(device: BlockDevice) -> Option<BlockDevice> {
     match &device.devices_below()[..] {
-        [] => Some(device.folder().to_owned()),
-        [below] => disk_below(BlockDevice::at(below.folder().to_owned())),
+        [] => Some(device),
+        [below] => disk_below(below.clone()),
         _ => None,
     }
 }
 
-fn read_one(device: &Path) -> Option<Counters> {
+fn read_one(device: &BlockDevice) -> Option<Counters> {
     // A partition is counted if its disk is.
     let iostats = ["queue/iostats", "../queue/iostats"];
-    let off = |name: &str| fs::read_to_string(device.join(name)).is_ok_and(|text| text.trim() == "0");
-    let is_off = iostats.into_iter().any(off);
-    let counters = parse_counters(&fs::read_to_string(device.join("stat")).ok()?)?;
+    let is_off = iostats.into_iter().any(|name| device.attribute(name).as_deref() == Some("0"));
+    let counters = parse_counters(&device.attribute("stat")?)?;
     // Device mapper and md count by themselves, although older kernels report counting as off by default (seen with 6.1).
-    let counts_itself = || ["dm", "md"].into_iter().any(|layer| device.join(layer).is_dir());
+    let counts_itself = || ["dm", "md"].into_iter().any(|layer| device.folder().join(layer).is_dir());
     let has_counted = counters.reads + counters.writes > 0;
     (!is_off || has_counted && counts_itself()).then_some(counters)
 }
@@ -170,6 +161,8 @@ pub(crate) fn parse_kernel_time(text: &str, ticks_per_s: u64) -> Option<Nanos> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use likenew_core::counters::DiskCounters;
 
     use super::*;
@@ -188,13 +181,17 @@ mod tests {
         folder
     }
 
+    fn of_folders(folders: Vec<PathBuf>) -> CounterSource {
+        CounterSource::for_devices(folders.into_iter().map(BlockDevice::at).collect())
+    }
+
     #[test]
     fn the_fields_of_every_kernel_are_read() {
         let root = tempfile::tempdir().unwrap();
         for (count, discards, flushes) in
             [(11, None, None), (15, Some((77, 4096 * 512)), None), (17, Some((77, 4096 * 512)), Some(312))]
         {
-            let source = CounterSource::for_devices(vec![device(root.path(), "sda", count)]);
+            let source = of_folders(vec![device(root.path(), "sda", count)]);
             let counters = source.read().unwrap();
             assert_eq!((counters.reads, counters.bytes_read), (18_243, 1_622_528 * 512));
             assert_eq!((counters.writes, counters.bytes_written), (51_020, 8_161_024 * 512));
@@ -214,7 +211,7 @@ mod tests {
     fn several_devices_are_counted_together_and_a_silent_one_silences_all() {
         let root = tempfile::tempdir().unwrap();
         let devices = vec![device(root.path(), "sda", 17), device(root.path(), "sdb", 15)];
-        let source = CounterSource::for_devices(devices);
+        let source = of_folders(devices);
         assert_eq!(source.names(), ["sda", "sdb"]);
         let both = source.read().unwrap();
         assert_eq!((both.devices, both.reads, both.flushes), (2, 2 * 18_243, None));
@@ -232,7 +229,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let mapping = device(root.path(), "dm-0", 17);
         fs::write(mapping.join("queue/iostats"), "0\n").unwrap();
-        let source = CounterSource::for_devices(vec![mapping.clone()]);
+        let source = of_folders(vec![mapping.clone()]);
         assert_eq!(source.read(), None, "a disk that does not count");
         fs::create_dir(mapping.join("dm")).unwrap();
         assert_eq!(source.read().unwrap().reads, 18_243);
@@ -245,7 +242,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         device(root.path(), "sda", 17);
         let partition = device(root.path(), "sda/sda1", 17);
-        let source = CounterSource::for_devices(vec![partition]);
+        let source = of_folders(vec![partition]);
         assert!(source.read().is_some());
         fs::write(root.path().join("sda/queue/iostats"), "0\n").unwrap();
         assert_eq!(source.read(), None);
@@ -268,13 +265,13 @@ mod tests {
             io_time: Some(Nanos::from_millis(9_121 + 70_112)),
         };
         for folder in [disk, partition.clone(), mapping.clone()] {
-            let counted = CounterSource::for_devices(vec![folder.clone()]).read().unwrap();
+            let counted = of_folders(vec![folder.clone()]).read().unwrap();
             assert_eq!(counted.disk, Some(of_sda), "{}", folder.display());
         }
-        assert_eq!(CounterSource::for_devices(vec![partition]).read().unwrap().reads, 7);
+        assert_eq!(of_folders(vec![partition]).read().unwrap().reads, 7);
         let other = device(root.path(), "sdb", 17);
         std::os::unix::fs::symlink(other, mapping.join("slaves/sdb")).unwrap();
-        assert_eq!(CounterSource::for_devices(vec![mapping]).read().unwrap().disk, None, "two disks");
+        assert_eq!(of_folders(vec![mapping]).read().unwrap().disk, None, "two disks");
     }
 
     #[test]

@@ -1,19 +1,17 @@
-//! Erases of a whole drive: those that need a consent, and instructions for those that the owner has to do.
+//! Erases of a whole drive.
 //!
-//! * [`discard`]: tells a whole device or partition that none of its data is in use;
-//! * [`mod@format`]: has an NVMe drive erase a namespace;
-//! * [`AtaSecurity::secure_erase`], [`AtaSecurity::sanitize`] and [`nvme_sanitize`]: what to type for erases
-//!   that Likenew never does.
-//!
-//! [`precondition`] tells what must hold before each of them, with known problems of a model or firmware; this module
-//! collects all of that and changes nothing. Nothing here prints, asks, or decides that something should be done.
+//! * [`discard`] and [`mod@format`] do it, with consent: a whole device is told that none of its data is in use, or an
+//!   NVMe drive erases a namespace;
+//! * [`AtaSecurity::secure_erase_instructions`], [`AtaSecurity::sanitize_instructions`] and
+//!   [`nvme_sanitize_instructions`] say what to type for erases that Likenew never does;
+//! * [`precondition`] tells what must hold before each of them, with known problems of a model or firmware;
+//! * `probe_feasibility` collects which of them are possible here, and changes nothing.
 
 #[allow(unsafe_code, reason = "the kernel takes discards by an ioctl only")]
 pub mod discard;
 pub mod format;
 pub mod precondition;
 
-use std::fs::File;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
@@ -25,7 +23,8 @@ use likenew_core::workload::OLD_AGE_S;
 use self::precondition::{Environment, PowerSupply, Precondition, Standing, for_drive};
 use crate::block::DeviceNumber;
 use crate::consent::UnusedSpace;
-use crate::drive_commands::{NvmeCommand, identify_ata, read_nvme};
+use crate::drive_commands::{NvmeCommand, identify_ata, open_drive, read_nvme};
+use crate::facts::machine::{Roots, controller};
 use crate::mounts::Mount;
 use crate::old_files::file_bytes;
 pub use crate::standards::Sanitize;
@@ -33,10 +32,8 @@ pub use crate::standards::ata::AtaSecurity;
 use crate::standards::nvme::Controller;
 use crate::wording::{consent, erase as wording};
 
-// Feasibility: what could be done to the drives below a folder or device, and what prevents each step.
-// Nothing is changed for the answer.
-
-/// Answers `Probe::Feasibility` for the folder, file or device of `fd`; `folder` is where the owner's files are.
+/// Answers `Probe::Feasibility` for the folder, file or device of `fd`; `folder` is its path if it is a folder, whose files
+/// are then counted. Without facts, the answer is why there are none.
 pub(crate) fn probe_feasibility(fd: impl AsFd, folder: Option<&Path>) -> ProbeResult {
     match crate::facts::collect(&fd, None) {
         ProbeResult::Facts(facts) => {
@@ -86,13 +83,15 @@ fn feasibility(facts: &Facts, fd: impl AsFd) -> Feasibility {
     feasibility
 }
 
+/// What to say before the action; `None` if the precondition is met, or unknown where that forbids nothing.
 fn objection(precondition: &Precondition, action: ActionKind) -> Option<Objection> {
+    let forbids = precondition.stands_against(action);
     let reason = match &precondition.standing {
         Standing::Warns(reason) => reason.clone(),
-        Standing::Unknown { .. } if !precondition.stands_against(action) => return None,
+        Standing::Unknown { .. } if !forbids => return None,
         standing => standing.objection()?,
     };
-    Some(Objection { action, forbids: precondition.stands_against(action), reason })
+    Some(Objection { action, forbids, reason })
 }
 
 /// The erases of a drive that are only described.
@@ -100,39 +99,37 @@ fn manual_steps(drive: &Drive, security: Option<AtaSecurity>) -> Vec<ManualStep>
     let path = Path::new("/dev").join(&drive.name);
     match (drive.kind, security) {
         (DriveKind::Nvme, _) => {
-            let controller = File::open(&path)
-                .ok()
-                .and_then(|opened| Some(read_nvme(opened, NvmeCommand::Controller).ok()?.0));
-            let can = controller.as_deref().and_then(nvme_sanitize_of);
-            let lines = can.map(|can| nvme_sanitize(&controller_of(&path), Some(can)));
-            lines.map(|lines| ManualStep { action: ActionKind::NvmeSanitize, lines }).into_iter().collect()
+            let opened = open_drive(&drive.name);
+            let answer = opened.and_then(|opened| read_nvme(opened, NvmeCommand::Controller));
+            let methods = answer.ok().and_then(|(identify, _result)| nvme_sanitize_methods(&identify));
+            let step = methods.zip(controller_of(&Roots::system(), &drive.name)).map(|(methods, path)| {
+                let lines = nvme_sanitize_instructions(&path, methods);
+                ManualStep { action: ActionKind::NvmeSanitize, lines }
+            });
+            step.into_iter().collect()
         }
         (_, Some(security)) => {
             let erase = security.supported.then(|| ManualStep {
                 action: ActionKind::AtaSecureErase,
-                lines: security.secure_erase(&path),
+                lines: security.secure_erase_instructions(&path),
             });
-            let sanitize = security
-                .sanitize
-                .is_any()
-                .then(|| ManualStep { action: ActionKind::AtaSanitize, lines: security.sanitize(&path) });
+            let sanitize = security.sanitize.is_any().then(|| ManualStep {
+                action: ActionKind::AtaSanitize,
+                lines: security.sanitize_instructions(&path),
+            });
             erase.into_iter().chain(sanitize).collect()
         }
         _ => Vec::new(),
     }
 }
 
-/// The controller of a namespace, by the kernel's names: `/dev/nvme0` of `/dev/nvme0n1`.
-fn controller_of(namespace: &Path) -> PathBuf {
-    let name = namespace.to_string_lossy();
-    let end = name.rfind('n').filter(|at| name[at + 1..].bytes().all(|byte| byte.is_ascii_digit()));
-    PathBuf::from(end.map_or(&*name, |at| &name[..at]))
+/// The controller of the namespace with this kernel name, as a path; a sanitize reaches all namespaces of its subsystem.
+fn controller_of(roots: &Roots, namespace: &str) -> Option<PathBuf> {
+    let controller = controller(roots, &roots.device(namespace)?)?;
+    Some(Path::new("/dev").join(controller))
 }
 
-// Instructions for erases that Likenew never does, fitted to what is known of the drive: ATA secure erase,
-// and the sanitize commands of ATA and NVMe.
-//
-// The commands are those of hdparm(8) and of nvme-sanitize(1).
+// The commands of the instructions are those of hdparm(8) and of nvme-sanitize(1).
 
 /// The password for a secure erase: fixed and published, since a power cut leaves the drive locked with it.
 /// It is not empty, as programs and drives disagree about empty ones.
@@ -141,12 +138,11 @@ pub const PASSWORD: &str = "likenew";
 impl AtaSecurity {
     /// The security state of the disk with this kernel name; `None` if it is no ATA drive or cannot be queried.
     pub(crate) fn read(name: &str) -> Option<Self> {
-        let opened = std::fs::File::open(Path::new("/dev").join(name)).ok()?;
-        identify_ata(&opened).ok().map(|identify| identify.security())
+        open_drive(name).and_then(identify_ata).ok().map(|identify| identify.security())
     }
 
     /// Instructions for a secure erase of the drive at `path`, line by line. Commands begin with four spaces.
-    pub fn secure_erase(&self, path: &Path) -> Vec<String> {
+    pub fn secure_erase_instructions(&self, path: &Path) -> Vec<String> {
         let path = path.display();
         if !self.supported {
             return vec![wording::no_secure_erase(path)];
@@ -178,7 +174,7 @@ impl AtaSecurity {
     }
 
     /// Instructions for ATA's Sanitize, in the same form.
-    pub fn sanitize(&self, path: &Path) -> Vec<String> {
+    pub fn sanitize_instructions(&self, path: &Path) -> Vec<String> {
         let path = path.display();
         let Sanitize { block, crypto, overwrite } = self.sanitize;
         if !self.sanitize.is_any() {
@@ -207,19 +203,18 @@ impl AtaSecurity {
 }
 
 /// How an NVMe drive can sanitize, from Identify Controller; `None` if it cannot.
-pub fn nvme_sanitize_of(controller: &[u8]) -> Option<Sanitize> {
+pub fn nvme_sanitize_methods(controller: &[u8]) -> Option<Sanitize> {
     Controller::parse(controller)?.sanitize()
 }
 
 /// Instructions for a sanitize of the NVMe drive with the controller at `path`.
-pub fn nvme_sanitize(path: &Path, can: Option<Sanitize>) -> Vec<String> {
+pub fn nvme_sanitize_instructions(path: &Path, methods: Sanitize) -> Vec<String> {
     let path = path.display();
-    let Some(can) = can else { return vec![wording::no_nvme_sanitize(path)] };
     let mut lines = wording::nvme_sanitize(&path).to_vec();
     for (has, what, action) in [
-        (can.crypto, wording::BY_NEW_KEY, "--sanact=4"),
-        (can.block, wording::BY_ERASING_FLASH, "--sanact=2"),
-        (can.overwrite, wording::BY_WRITING_ONCE, "--sanact=3 --owpass=1"),
+        (methods.crypto, wording::BY_NEW_KEY, "--sanact=4"),
+        (methods.block, wording::BY_ERASING_FLASH, "--sanact=2"),
+        (methods.overwrite, wording::BY_WRITING_ONCE, "--sanact=3 --owpass=1"),
     ] {
         if has {
             lines.extend([what.to_owned(), wording::nvme_sanitize_command(&path, action)]);
@@ -233,13 +228,34 @@ pub fn nvme_sanitize(path: &Path, can: Option<Sanitize>) -> Vec<String> {
 mod tests {
     use super::*;
 
+    /// With multipath, `nvme0n1` is a namespace of subsystem 0, whose controller may be `nvme3`: `nvme0` is another drive then.
     #[test]
-    fn a_namespace_names_its_controller() {
-        for (namespace, controller) in
-            [("/dev/nvme0n1", "/dev/nvme0"), ("/dev/nvme10n12", "/dev/nvme10"), ("/dev/sda", "/dev/sda")]
-        {
-            assert_eq!(controller_of(Path::new(namespace)), Path::new(controller));
+    fn the_controller_to_sanitize_is_the_one_that_the_kernel_names() {
+        let root = tempfile::tempdir().unwrap();
+        let (sys, devices) = (root.path().join("sys"), root.path().join("sys/devices"));
+        for folder in ["nvme-subsys0/nvme0n1", "pci/nvme3", "pci/nvme0/nvme1n1", "sda"] {
+            std::fs::create_dir_all(devices.join(folder)).unwrap();
         }
+        for folder in ["class/block", "class/nvme"] {
+            std::fs::create_dir_all(sys.join(folder)).unwrap();
+        }
+        for (link, to) in [
+            ("class/nvme/nvme3", "pci/nvme3"),
+            ("class/nvme/nvme0", "pci/nvme0"),
+            ("class/block/nvme0n1", "nvme-subsys0/nvme0n1"),
+            ("class/block/nvme1n1", "pci/nvme0/nvme1n1"),
+            ("class/block/sda", "sda"),
+            ("devices/nvme-subsys0/nvme3", "pci/nvme3"),
+            ("devices/nvme-subsys0/nvme0n1/device", "nvme-subsys0"),
+            ("devices/pci/nvme0/nvme1n1/device", "pci/nvme0"),
+        ] {
+            std::os::unix::fs::symlink(devices.join(to), sys.join(link)).unwrap();
+        }
+        let roots = Roots::at(root.path());
+        let named = |name| controller_of(&roots, name);
+        assert_eq!(named("nvme0n1"), Some("/dev/nvme3".into()));
+        assert_eq!(named("nvme1n1"), Some("/dev/nvme0".into()));
+        assert_eq!((named("sda"), named("nvme7n1")), (None, None));
     }
 
     #[test]
@@ -264,7 +280,7 @@ mod tests {
     fn this_folder_can_be_inspected() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("film"), vec![1; 3 << 20]).unwrap();
-        let result = probe_feasibility(File::open(folder.path()).unwrap(), Some(folder.path()));
+        let result = probe_feasibility(std::fs::File::open(folder.path()).unwrap(), Some(folder.path()));
         let ProbeResult::Feasibility(feasibility) = result else { panic!("{result:?}") };
         assert!(feasibility.manual_steps.is_empty() && feasibility.unused_bytes != Fact::NotQueried);
         assert_eq!(
@@ -277,7 +293,7 @@ mod tests {
     #[test]
     fn what_is_to_be_typed_fits_the_drive() {
         let path = Path::new("/dev/sdx");
-        let text = |security: AtaSecurity| security.secure_erase(path).join("\n");
+        let text = |security: AtaSecurity| security.secure_erase_instructions(path).join("\n");
         let plain = AtaSecurity { supported: true, minutes: Some(2), ..AtaSecurity::default() };
         let of_plain = text(plain);
         for part in [
@@ -305,18 +321,17 @@ mod tests {
     fn a_sanitize_is_offered_by_what_the_drive_can() {
         let path = Path::new("/dev/nvme9");
         let mut controller = vec![0; 4096];
-        assert_eq!(nvme_sanitize_of(&controller), None);
-        assert!(nvme_sanitize(path, None)[0].contains("has no Sanitize"));
+        assert_eq!(nvme_sanitize_methods(&controller), None);
         controller[328] = 0b101;
-        let text = nvme_sanitize(path, nvme_sanitize_of(&controller)).join("\n");
+        let text = nvme_sanitize_instructions(path, nvme_sanitize_methods(&controller).unwrap()).join("\n");
         assert!(text.contains("    nvme sanitize /dev/nvme9 --sanact=4 --ause"), "{text}");
         assert!(text.contains("--sanact=3 --owpass=1") && !text.contains("--sanact=2"), "{text}");
         let block = AtaSecurity {
             sanitize: Sanitize { block: true, ..Sanitize::default() },
             ..AtaSecurity::default()
         };
-        let text = block.sanitize(Path::new("/dev/sdx")).join("\n");
+        let text = block.sanitize_instructions(Path::new("/dev/sdx")).join("\n");
         assert!(text.contains("--sanitize-block-erase /dev/sdx") && !text.contains("crypto"), "{text}");
-        assert!(AtaSecurity::default().sanitize(path)[0].contains("has no Sanitize"));
+        assert!(AtaSecurity::default().sanitize_instructions(path)[0].contains("has no Sanitize"));
     }
 }

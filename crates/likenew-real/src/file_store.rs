@@ -23,7 +23,7 @@ use rustix::io::Errno;
 use crate::clock::Monotonic;
 use crate::device_store::DeviceStore;
 use crate::folder_times::touch;
-use crate::hold::{Lease, LeaseError, patience};
+use crate::hold::{Lease, LeaseError, Tries, patience};
 use crate::in_use::{Target, use_by_system};
 use crate::medium::DirectIo;
 use crate::mounts::Mount;
@@ -102,7 +102,7 @@ impl FileStore {
         }
         let clock = Monotonic::start();
         // From here on, every program that wants to open or truncate the file has to wait for us.
-        let lease = lease(&fd, clock).map_err(|reason| refusal(path, reason))?;
+        let lease = lease(&fd).map_err(|reason| refusal(path, reason))?;
         let stat = probe(&fd, path)?;
         let number = |stat: &Statx| (stat.stx_dev_major, stat.stx_dev_minor, stat.stx_ino, stat.stx_size);
         if number(&stat) != number(&statx) {
@@ -264,26 +264,17 @@ const STAY: ResolveFlags = ResolveFlags::BENEATH
 /// A file counts as another program's this long before the system breaks the lease. Chosen: longer than any
 /// system call for times should take.
 const MARGIN: Duration = Duration::from_secs(2);
-/// How many times a lease is tried: a program that is just being started has copies of our descriptors for a
-/// moment. Chosen: ten milliseconds in all.
-const LEASE_TRIES: u32 = 5;
-/// Time between two tries. Chosen: about what fork and exec take.
-const LEASE_REST: Nanos = Nanos::from_millis(2);
+/// A program that is just being started has copies of our descriptors for a moment. Chosen: ten milliseconds in
+/// all, in pauses of about what fork and exec take.
+const LEASE_TRIES: Tries = Tries { count: 5, pause: Nanos::from_millis(2) };
 
 fn probe(file: &OwnedFd, path: &Path) -> Result<Statx, TargetError> {
     statx(file, "", AtFlags::EMPTY_PATH, FLAGS).context_at(action::LOOK_AT, path)
 }
 
 /// Takes a lease; the error is a sentence without a full stop.
-fn lease(file: &OwnedFd, clock: Monotonic) -> Result<Lease, &'static str> {
-    let mut taken = Lease::take(file);
-    for _ in 1..LEASE_TRIES {
-        if !matches!(taken, Err(LeaseError::Taken)) {
-            break;
-        }
-        clock.rest(clock.now() + LEASE_REST);
-        taken = Lease::take(file);
-    }
+fn lease(file: &OwnedFd) -> Result<Lease, &'static str> {
+    let taken = LEASE_TRIES.until_free(|taken| matches!(taken, Err(LeaseError::Taken)), || Lease::take(file));
     taken.map_err(|reason| match reason {
         LeaseError::Taken => wording::OPEN_ELSEWHERE,
         LeaseError::NotOwner => wording::LOCK_NEEDS_OWNER,

@@ -9,29 +9,48 @@ use rustix::io::Errno;
 
 use crate::clock::Monotonic;
 
-/// How many times a claim is tried: the kernel may take a moment to release a device of ours that was just
-/// closed. Chosen: with [`HOLD_PAUSE`], half a second in all.
-pub(crate) const HOLD_TRIES: u32 = 100;
-/// Time between two tries. Chosen: short beside the wait that a user would notice.
-pub(crate) const HOLD_PAUSE: Nanos = Nanos::from_millis(5);
+/// How often to try what others may hold for a moment.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tries {
+    /// How many tries in all; at least one.
+    pub(crate) count: u32,
+    /// Time between two tries.
+    pub(crate) pause: Nanos,
+}
 
-/// Tries again while the answer is `busy`, at most `tries` times.
-///
-/// # Errors
-/// The error of the last try.
-pub(crate) fn try_until_free<T>(
-    busy: Errno,
-    tries: u32,
-    mut attempt: impl FnMut() -> rustix::io::Result<T>,
-) -> rustix::io::Result<T> {
-    let clock = Monotonic::start();
-    for _ in 1..tries {
-        match attempt() {
-            Err(errno) if errno == busy => clock.rest(clock.now() + HOLD_PAUSE),
-            answer => return answer,
+impl Tries {
+    /// For claims: the kernel may take a moment to release a device of ours that was just closed. Chosen: half a
+    /// second in all, in pauses that are short beside the wait that a user would notice.
+    pub(crate) const CLAIM: Self = Self { count: 100, pause: Nanos::from_millis(5) };
+    /// Without any wait.
+    pub(crate) const ONCE: Self = Self { count: 1, ..Self::CLAIM };
+
+    /// The first answer that is not held, or else the answer of the last try.
+    pub(crate) fn until_free<T>(self, is_held: impl Fn(&T) -> bool, mut attempt: impl FnMut() -> T) -> T {
+        let clock = Monotonic::start();
+        for _ in 1..self.count {
+            let answer = attempt();
+            if !is_held(&answer) {
+                return answer;
+            }
+            // What came of a try must not stand in the way of the next one.
+            drop(answer);
+            clock.rest(clock.now() + self.pause);
         }
+        attempt()
     }
-    attempt()
+
+    /// As [`Tries::until_free`], for a system call that answers `busy` while others hold it.
+    ///
+    /// # Errors
+    /// The error of the last try.
+    pub(crate) fn while_busy<T>(
+        self,
+        busy: Errno,
+        attempt: impl FnMut() -> rustix::io::Result<T>,
+    ) -> rustix::io::Result<T> {
+        self.until_free(|answer| answer.as_ref().err() == Some(&busy), attempt)
+    }
 }
 
 /// Locks an open file (flock). Others may hold the lock for a moment: the system's own helpers when a disk
@@ -40,7 +59,7 @@ pub(crate) fn try_until_free<T>(
 /// # Errors
 /// Another program keeps the lock (`WOULDBLOCK`), or the file cannot be locked.
 pub(crate) fn lock_patiently(fd: impl AsFd) -> rustix::io::Result<()> {
-    try_until_free(Errno::WOULDBLOCK, HOLD_TRIES, || flock(&fd, FlockOperation::NonBlockingLockExclusive))
+    Tries::CLAIM.while_busy(Errno::WOULDBLOCK, || flock(&fd, FlockOperation::NonBlockingLockExclusive))
 }
 
 // A lease for writing: no other program has the file open. A program that wants to open or truncate the file

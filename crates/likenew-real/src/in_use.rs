@@ -32,11 +32,10 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
-use self::overlaps::{Overlap, Overlaps, PASSING_PAUSE, PASSING_TRIES, Snapshot};
+use self::overlaps::{Overlap, Overlaps, PASSING, Snapshot};
 use crate::block::{BlockDevice, DeviceNumber, open_path};
-use crate::clock::Monotonic;
 use crate::drive_traffic::CounterSource;
-use crate::hold::{HOLD_TRIES, try_until_free};
+use crate::hold::Tries;
 use crate::mounts::{Backing, Mount, Store, backing_path};
 use crate::wording::consent as wording;
 
@@ -96,20 +95,15 @@ pub(crate) fn use_by_system(target: &Target) -> Option<String> {
 /// Checks again for a moment if all that is wrong is a user who cannot be determined. Somebody may be
 /// attaching or detaching a loop device, whose file is unknown meanwhile.
 fn once_settled(target: &Target, answer: impl Fn(&Overlaps<'_>) -> Option<String>) -> Option<String> {
-    let clock = Monotonic::start();
-    let mut tries_left = PASSING_TRIES;
-    loop {
+    let check = || {
         let snapshot = match Snapshot::now() {
             Ok(snapshot) => snapshot,
-            Err(reason) => return Some(wording::unknown_use(&reason)),
+            Err(reason) => return (false, Some(wording::unknown_use(&reason))),
         };
         let overlaps = Overlaps::find(&snapshot, target);
-        tries_left -= 1;
-        if tries_left == 0 || !overlaps.is_unsure() {
-            return answer(&overlaps);
-        }
-        clock.rest(clock.now() + PASSING_PAUSE);
-    }
+        (overlaps.is_unsure(), answer(&overlaps))
+    };
+    PASSING.until_free(|(is_unsure, _)| *is_unsure, check).1
 }
 
 // Devices below others, and those that the system runs from.
@@ -175,7 +169,7 @@ pub(crate) fn below_loop(device: &BlockDevice) -> Option<Vec<BlockDevice>> {
     let path = backing_path(device).filter(|path| Store::at(path) == Some(store));
     let opened = path.and_then(|path| open_path(path).ok());
     match opened.and_then(Mount::containing) {
-        Some(mount) => Some(CounterSource::of_mount(&mount).devices().collect()),
+        Some(mount) => Some(CounterSource::of_mount(&mount).devices().to_vec()),
         // File systems of several devices, and memory, have numbers that belong to no device.
         None => BlockDevice::by_number(system).map(|device| vec![device]),
     }
@@ -218,11 +212,13 @@ fn claim(target: &Target) -> Result<Vec<OwnedFd>, String> {
         let busy = |overlap: &Overlap| Err(wording::held(&overlap.subject()));
         let has_partitions = snapshot.partitions(whole).next().is_some();
         // A disk of which another partition is claimed cannot be claimed as a whole.
-        match claim_device(&snapshot, whole, if has_partitions { 1 } else { HOLD_TRIES }) {
+        match claim_device(&snapshot, whole, if has_partitions { Tries::ONCE } else { Tries::CLAIM }) {
             ClaimResult::Taken(claim) => claims.push(claim),
             ClaimResult::Unknown => {}
             ClaimResult::Busy if parts.is_empty() => {
-                let free = |(number, _)| matches!(claim_device(&snapshot, number, 1), ClaimResult::Taken(_));
+                let free = |(number, _)| {
+                    matches!(claim_device(&snapshot, number, Tries::ONCE), ClaimResult::Taken(_))
+                };
                 if !snapshot.partitions(whole).any(free)
                     && let Some((_, overlap)) = on_it.clone().next()
                 {
@@ -231,7 +227,7 @@ fn claim(target: &Target) -> Result<Vec<OwnedFd>, String> {
             }
             ClaimResult::Busy => {
                 for (number, overlap) in parts {
-                    match claim_device(&snapshot, *number, HOLD_TRIES) {
+                    match claim_device(&snapshot, *number, Tries::CLAIM) {
                         ClaimResult::Taken(claim) => claims.push(claim),
                         ClaimResult::Unknown => {}
                         ClaimResult::Busy => return busy(overlap),
@@ -250,14 +246,14 @@ enum ClaimResult {
     Unknown,
 }
 
-fn claim_device(snapshot: &Snapshot, number: DeviceNumber, tries: u32) -> ClaimResult {
+fn claim_device(snapshot: &Snapshot, number: DeviceNumber, tries: Tries) -> ClaimResult {
     let Some(node) = snapshot.nodes.get(&number) else { return ClaimResult::Unknown };
     let path = node.device.node();
     if DeviceNumber::at(&path) != Some(number) {
         return ClaimResult::Unknown;
     }
     let flags = OFlags::RDONLY | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NONBLOCK;
-    match try_until_free(Errno::BUSY, tries, || rustix::fs::open(&path, flags, Mode::empty())) {
+    match tries.while_busy(Errno::BUSY, || rustix::fs::open(&path, flags, Mode::empty())) {
         Ok(claim) => ClaimResult::Taken(claim),
         Err(Errno::BUSY) => ClaimResult::Busy,
         Err(_) => ClaimResult::Unknown,

@@ -13,7 +13,7 @@ use rustix::fs::{AtFlags, OFlags, StatxFlags, statx};
 use rustix::io::Errno;
 use rustix::ioctl::{Getter, Opcode, ioctl};
 
-use crate::block::{BlockDevice, DeviceNumber};
+use crate::block::{BlockDevice, DeviceNumber, entries};
 
 /// File systems whose files are the kernel's own: writing there changes the machine, not a file.
 pub(crate) const KERNEL_FILE_SYSTEMS: [&str; 18] = [
@@ -148,9 +148,8 @@ pub(crate) fn all() -> io::Result<Vec<Mount>> {
 
 /// The devices of each btrfs that is mounted, as a /sys lists them: as links, in `fs/btrfs/FSID/devices`.
 pub(crate) fn btrfs_pools(sys: &Path) -> impl Iterator<Item = Vec<BlockDevice>> {
-    let pools = fs::read_dir(sys.join("fs/btrfs")).into_iter().flatten().flatten();
-    pools.map(|pool| {
-        let links = fs::read_dir(pool.path().join("devices")).into_iter().flatten().flatten();
+    entries(&sys.join("fs/btrfs")).map(|pool| {
+        let links = entries(&pool.path().join("devices"));
         let mut folders: Vec<PathBuf> = links.filter_map(|link| fs::canonicalize(link.path()).ok()).collect();
         // The order of a folder's entries means nothing, and reports should not differ by it.
         folders.sort();

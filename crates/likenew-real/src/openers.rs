@@ -8,7 +8,7 @@ use std::{fs, io};
 
 use rustix::fs::{AtFlags, CWD, FileType, StatxFlags, makedev, statx};
 
-use crate::block::DeviceNumber;
+use crate::block::{DeviceNumber, entries};
 use crate::mounts::{Mount, Store};
 
 /// A program, with its process number and its name.
@@ -141,8 +141,7 @@ fn other_processes() -> impl Iterator<Item = PathBuf> {
     let is_own = move |process: u32, folder: &Path| {
         process == own || (parent(folder) == Some(own) && fs::read_link(folder.join("exe")).ok() == image)
     };
-    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-    entries.filter_map(move |entry| {
+    entries(Path::new("/proc")).filter_map(move |entry| {
         let process = entry.file_name().to_str()?.parse().ok()?;
         let folder = entry.path();
         (!is_own(process, &folder)).then_some(folder)
@@ -169,9 +168,8 @@ fn program(folder: PathBuf) -> Program {
 /// one. A thread may have its own (unshare(2), `CLONE_FILES`), and the first thread's table is gone once that thread has ended.
 fn tables(process: &Path) -> Vec<PathBuf> {
     let number = |folder: &Path| folder.file_name()?.to_str()?.parse::<libc::pid_t>().ok();
-    let threads = fs::read_dir(process.join("task")).into_iter().flatten().flatten();
     let mut tables: Vec<PathBuf> = Vec::new();
-    for thread in threads.map(|thread| thread.path()) {
+    for thread in entries(&process.join("task")).map(|thread| thread.path()) {
         let has_same = |known: &PathBuf| {
             number(known).zip(number(&thread)).is_some_and(|(one, other)| share_descriptors(one, other))
         };
@@ -192,8 +190,7 @@ fn share_descriptors(one: libc::pid_t, other: libc::pid_t) -> bool {
 }
 
 fn descriptors(folder: &Path) -> impl Iterator<Item = String> + use<> {
-    let entries = fs::read_dir(folder.join("fd")).into_iter().flatten().flatten();
-    entries.filter_map(|entry| entry.file_name().into_string().ok())
+    entries(&folder.join("fd")).filter_map(|entry| entry.file_name().into_string().ok())
 }
 
 /// The candidate that a descriptor leads to, if it was opened for this access.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::thread::{Builder, JoinHandle};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
-use likenew_core::io::{Completion, Io, Slot};
+use likenew_core::io::{Completion, Io, Op, Outcome, Slot};
 use likenew_core::target::{Geometry, Health, Target};
 use likenew_core::target_error::TargetError;
 use likenew_core::units::Nanos;
@@ -125,7 +125,7 @@ impl<M: Medium> Target for PosixLane<M> {
         let ended = &mut done[first..];
         ended.sort_by_key(|completion| completion.at);
         self.last = ended.last().map_or(self.last, |completion| completion.at);
-        if ended.iter().any(|completion| matches!(completion.outcome, likenew_core::io::Outcome::Error(_))) {
+        if ended.iter().any(|completion| matches!(completion.outcome, Outcome::Error(_))) {
             self.medium.check_present()?;
         }
         Ok(())
@@ -179,15 +179,10 @@ impl Workers {
         let (outbox, completions) = bounded(depth as usize);
         let mut workers = Self { jobs: Some(jobs), completions, threads: Vec::new() };
         for _ in 0..threads {
-            let worker = Worker {
-                inbox: inbox.clone(),
-                outbox: outbox.clone(),
-                medium: Arc::clone(medium),
-                clock,
-                eventfd: eventfd.map(Arc::clone),
-            };
+            let (inbox, outbox, medium) = (inbox.clone(), outbox.clone(), Arc::clone(medium));
+            let eventfd = eventfd.map(Arc::clone);
             let thread = Builder::new().name("likenew-io".into()).stack_size(STACK_BYTES);
-            match thread.spawn(move || worker.run()) {
+            match thread.spawn(move || work(&inbox, &outbox, &*medium, clock, eventfd.as_deref())) {
                 Ok(thread) => workers.threads.push(thread),
                 Err(source) => {
                     // Each worker holds the medium, which is cleaned up when the last one lets go of it. None of them has work yet.
@@ -249,31 +244,28 @@ impl Workers {
     }
 }
 
-struct Worker<M> {
-    inbox: Receiver<Job>,
-    outbox: Sender<Completion>,
-    medium: Arc<M>,
+/// Does the I/Os of an inbox until there are no senders any more.
+fn work(
+    inbox: &Receiver<Job>,
+    outbox: &Sender<Completion>,
+    medium: &impl Medium,
     clock: Monotonic,
-    eventfd: Option<Arc<OwnedFd>>,
-}
-
-impl<M: Medium> Worker<M> {
-    fn run(self) {
-        while let Ok(Job { io, buffer }) = self.inbox.recv() {
-            let moves = matches!(io.op, likenew_core::io::Op::Read | likenew_core::io::Op::Write);
-            let length = if moves { io.length as usize } else { 0 };
-            // SAFETY: `hand_over`'s caller lends that many bytes until this I/O's completion was received; an
-            // empty slice needs no more than an address that is not null, which a slot's address is.
-            let buffer = unsafe { std::slice::from_raw_parts_mut(buffer, length) };
-            let outcome = self.medium.perform(&io, buffer);
-            let completion = Completion { slot: io.slot, at: self.clock.now(), outcome };
-            if self.outbox.send(completion).is_err() {
-                return;
-            }
-            if let Some(eventfd) = &self.eventfd {
-                // The counter cannot overflow: it is read long before 2⁶⁴ completions.
-                let _ = rustix::io::write(eventfd, &1u64.to_ne_bytes());
-            }
+    eventfd: Option<&OwnedFd>,
+) {
+    while let Ok(Job { io, buffer }) = inbox.recv() {
+        let moves = matches!(io.op, Op::Read | Op::Write);
+        let length = if moves { io.length as usize } else { 0 };
+        // SAFETY: `hand_over`'s caller lends that many bytes until this I/O's completion was received; an empty
+        // slice needs no more than an address that is not null, which a slot's address is.
+        let buffer = unsafe { std::slice::from_raw_parts_mut(buffer, length) };
+        let outcome = medium.perform(&io, buffer);
+        let completion = Completion { slot: io.slot, at: clock.now(), outcome };
+        if outbox.send(completion).is_err() {
+            return;
+        }
+        if let Some(eventfd) = eventfd {
+            // The counter cannot overflow: it is read long before 2⁶⁴ completions.
+            let _ = rustix::io::write(eventfd, &1u64.to_ne_bytes());
         }
     }
 }

@@ -15,7 +15,7 @@ use likenew_core::findings::{DriveFacts, DriveReading, Layer, Reading, Role};
 use likenew_core::target_error::TargetError;
 use likenew_core::units::{Nanos, amount};
 
-use crate::block::{BlockDevice, DeviceNumber, bottoms, open_path, parse_stat};
+use crate::block::{BlockDevice, DeviceNumber, begins_numbered, bottoms, open_path, parse_stat};
 use crate::clock::Monotonic;
 use crate::identify::HealthSource;
 use crate::mounts::{Mount, Store, swaps};
@@ -335,9 +335,7 @@ fn devices_above(device: &BlockDevice) -> Vec<BlockDevice> {
 
 fn role(device: &BlockDevice) -> Role {
     let name = device.name();
-    let stands = |prefix: &str| {
-        name.strip_prefix(prefix).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
-    };
+    let stands = |prefix: &str| begins_numbered(&name, prefix);
     if device.is_partition() {
         Role::Partition
     } else if ["loop", "ram", "zram"].into_iter().any(stands) {

@@ -149,10 +149,38 @@ pub fn scan(
     if interrupted {
         return Err(ScanError::Interrupted);
     }
-    let mut sampler = Sampler::new(walk, pieces, request.seed);
-    sampler.scan.out_of_time = out_of_time;
-    sampler.run(&clock, request.time, watch)?;
-    Ok(sampler.scan)
+    let Walk { samples, refusals, other_file_systems, files, bytes, .. } = walk;
+    let (groups, selection) = choose(samples, bytes, pieces, request.seed);
+    let mut scan = Scan { groups, refusals, other_file_systems, out_of_time };
+    let sample_bytes = Some(selection.len() as u64 * PIECE as u64);
+    let mut progress = Progress { files, bytes, sampled_bytes: 0, sample_bytes };
+    let mut compressor = Compressor::new();
+    let mut piece = Box::new([0; PIECE]);
+    let mut refused = HashSet::new();
+    for (index, spot) in selection {
+        if watch(progress).is_break() {
+            return Err(ScanError::Interrupted);
+        }
+        if clock.now() >= request.time {
+            scan.out_of_time = true;
+            break;
+        }
+        match read(&spot, &mut piece) {
+            Ok(0) => {}
+            Ok(read) => {
+                let group = &mut scan.groups[index];
+                // Two spots of a small group may be in one piece, which counts only once.
+                group.sampled_bytes = group.bytes.min(group.sampled_bytes + read as u64);
+                group.pieces.push(compressor.shares(&piece[..read]));
+                progress.sampled_bytes += read as u64;
+            }
+            Err(errno) if refused.insert((spot.file.device, spot.file.inode)) => {
+                scan.refusals.add(&spot.file.path, errno);
+            }
+            Err(_) => {}
+        }
+    }
+    Ok(scan)
 }
 
 /// The path of a folder without links, and the number of the folder's device.
@@ -169,72 +197,28 @@ fn top(folder: &Path) -> Result<(PathBuf, u64), TargetError> {
     Ok((path, stat.st_dev))
 }
 
-/// Reads the pieces that were chosen.
-struct Sampler {
-    scan: Scan,
-    /// The index of each piece's group, and the place of the piece.
-    selection: Vec<(usize, Spot<FileEntry>)>,
-    files: u64,
+/// The groups that have files, and the pieces to read: for each the index of its group, and its place.
+fn choose(
+    samples: Vec<GroupSample>,
     bytes: u64,
-}
-
-impl Sampler {
-    fn new(walk: Walk<'_>, pieces: u64, seed: u64) -> Self {
-        let Walk { samples, refusals, other_file_systems, files, bytes, .. } = walk;
-        let samples: Vec<GroupSample> = samples.into_iter().filter(|sample| sample.files > 0).collect();
-        let with_bytes = samples.iter().filter(|sample| sample.spots.bytes() > 0).count().max(1) as u64;
-        let each = PIECES_MIN.min(pieces / with_bytes);
-        let shared = (pieces - each * with_bytes) as f64;
-        let (mut groups, mut selection) = (Vec::new(), Vec::new());
-        for GroupSample { group, files, spots } in samples {
-            let own = spots.bytes();
-            let count = each + (shared * own as f64 / bytes.max(1) as f64) as u64;
-            let index = groups.len();
-            selection.extend(spots.take(count as usize).into_iter().map(|spot| (index, spot)));
-            groups.push(GroupScan { group, files, bytes: own, sampled_bytes: 0, pieces: Vec::new() });
-        }
-        // Shuffled, so that a sample that has to end early still covers everything.
-        selection.shuffle(&mut Xoshiro256PlusPlus::seed_from_u64(seed));
-        let scan = Scan { groups, refusals, other_file_systems, out_of_time: false };
-        Self { scan, selection, files, bytes }
+    pieces: u64,
+    seed: u64,
+) -> (Vec<GroupScan>, Vec<(usize, Spot<FileEntry>)>) {
+    let samples: Vec<GroupSample> = samples.into_iter().filter(|sample| sample.files > 0).collect();
+    let with_bytes = samples.iter().filter(|sample| sample.spots.bytes() > 0).count().max(1) as u64;
+    let each = PIECES_MIN.min(pieces / with_bytes);
+    let shared = (pieces - each * with_bytes) as f64;
+    let (mut groups, mut selection) = (Vec::new(), Vec::new());
+    for GroupSample { group, files, spots } in samples {
+        let own = spots.bytes();
+        let count = each + (shared * own as f64 / bytes.max(1) as f64) as u64;
+        let index = groups.len();
+        selection.extend(spots.take(count as usize).into_iter().map(|spot| (index, spot)));
+        groups.push(GroupScan { group, files, bytes: own, sampled_bytes: 0, pieces: Vec::new() });
     }
-
-    fn run(
-        &mut self,
-        clock: &Monotonic,
-        time: Nanos,
-        watch: &mut dyn FnMut(Progress) -> ControlFlow<()>,
-    ) -> Result<(), ScanError> {
-        let mut compressor = Compressor::new();
-        let mut piece = Box::new([0; PIECE]);
-        let (mut sampled_bytes, sample_bytes) = (0, Some(self.selection.len() as u64 * PIECE as u64));
-        let mut refused = std::collections::HashSet::new();
-        for (index, spot) in std::mem::take(&mut self.selection) {
-            let (files, bytes) = (self.files, self.bytes);
-            if watch(Progress { files, bytes, sampled_bytes, sample_bytes }).is_break() {
-                return Err(ScanError::Interrupted);
-            }
-            if clock.now() >= time {
-                self.scan.out_of_time = true;
-                return Ok(());
-            }
-            match read(&spot, &mut piece) {
-                Ok(0) => {}
-                Ok(read) => {
-                    let group = &mut self.scan.groups[index];
-                    // Two spots of a small group may be in one piece, which counts only once.
-                    group.sampled_bytes = group.bytes.min(group.sampled_bytes + read as u64);
-                    group.pieces.push(compressor.shares(&piece[..read]));
-                    sampled_bytes += read as u64;
-                }
-                Err(errno) if refused.insert((spot.file.device, spot.file.inode)) => {
-                    self.scan.refusals.add(&spot.file.path, errno);
-                }
-                Err(_) => {}
-            }
-        }
-        Ok(())
-    }
+    // Shuffled, so that a sample that has to end early still covers everything.
+    selection.shuffle(&mut Xoshiro256PlusPlus::seed_from_u64(seed));
+    (groups, selection)
 }
 
 /// Reads the piece at a spot; nothing, if the file is no longer the one that was seen.
@@ -416,7 +400,7 @@ pub(super) fn is_pseudo(number: FsWord) -> bool {
         0x0000_0187, // autofs
         0x6e73_6673, // nsfs
     ];
-    PSEUDO.iter().any(|visited| FsWord::from(*visited) == number)
+    PSEUDO.map(FsWord::from).contains(&number)
 }
 
 // Which bytes are sampled: a systematic sample over all bytes of a group, taken in one pass over the files.

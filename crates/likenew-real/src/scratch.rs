@@ -16,10 +16,10 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use crate::clock::{Monotonic, wall_date};
+use crate::clock::wall_date;
 pub use crate::folder_times::DIRECTORY;
 use crate::folder_times::FolderTimes;
-use crate::hold::lock_patiently;
+use crate::hold::{Tries, lock_patiently};
 use crate::target_error::{ErrorContext as _, not_possible};
 use crate::wording::{action, target as wording};
 
@@ -311,20 +311,16 @@ fn remove_emptied(folder: &OwnedFd, directory: &OwnedFd) {
         let own = fstat(directory).ok()?;
         Some((named.st_dev, named.st_ino) == (own.st_dev, own.st_ino))
     };
-    let clock = Monotonic::start();
-    for _ in 0..EMPTIED_TRIES {
+    let remove = || {
         let is_kept =
             is_there() == Some(true) && list(directory).is_ok_and(|listing| listing.is_hidden_only());
-        if !is_kept || unlinkat(folder, DIRECTORY, AtFlags::REMOVEDIR) != Err(Errno::NOTEMPTY) {
-            return;
-        }
-        clock.rest(clock.now() + EMPTIED_PAUSE);
-    }
+        is_kept && unlinkat(folder, DIRECTORY, AtFlags::REMOVEDIR) == Err(Errno::NOTEMPTY)
+    };
+    EMPTIED.until_free(|is_kept| *is_kept, remove);
 }
 
 /// How long to wait until a closed file is gone. Chosen: a second in all.
-const EMPTIED_TRIES: u32 = 100;
-const EMPTIED_PAUSE: Nanos = Nanos::from_millis(10);
+const EMPTIED: Tries = Tries { count: 100, pause: Nanos::from_millis(10) };
 
 /// What is in a scratch directory besides the marker.
 #[derive(Default)]

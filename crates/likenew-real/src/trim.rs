@@ -9,14 +9,14 @@ mod extents;
 mod read_back;
 
 use std::ops::Range;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
 
 use likenew_core::counters::DiscardCounters;
 use likenew_core::facts::LayerKind;
 use likenew_core::fix::FixReport;
 use likenew_core::probe::{Layer, ProbeResult, ReadsAs, TrimCapabilities, TrimMethod, TrimPath, TrimReport};
 use likenew_core::units::Nanos;
-use rustix::fs::{Mode, OFlags, open, stat, syncfs};
+use rustix::fs::{fstatvfs, stat, syncfs};
 use rustix::io::Errno;
 use rustix::ioctl::{Opcode, Updater, ioctl};
 
@@ -24,9 +24,10 @@ pub(crate) use self::extents::{Extent, Flush, device_extents, extents, fuzzed_ex
 pub(crate) use self::read_back::read_back;
 use crate::block::{BlockDevice, layer_kind};
 use crate::clock::Monotonic;
-use crate::drive_commands::{NvmeCommand, identify_ata, read_nvme};
+use crate::drive_commands::{NvmeCommand, identify_ata, open_drive, read_nvme};
 use crate::identify::usb_device;
 use crate::mounts::Mount;
+use crate::space::SpaceUsage;
 use crate::standards::ata::TrimSupport;
 use crate::standards::nvme::{Controller, Namespace};
 use crate::standards::scsi;
@@ -252,16 +253,24 @@ pub(crate) fn trim_free_space(folder: impl AsFd, mounted: &MountedDevice, clock:
     if let Err(errno) = syncfs(&folder) {
         return ProbeResult::Unknown(wording::not_synced(errno));
     }
+    let free_bytes = fstatvfs(&folder).ok().map(|usage| SpaceUsage::from(usage).free_bytes);
     let (before, started_at) = (Counters::read(&devices), clock.now());
     match fitrim(&folder, &(0..u64::MAX)) {
-        Ok(bytes) => ProbeResult::FixReport(FixReport {
-            bytes,
-            elapsed: clock.now() - started_at,
-            discard_counters: settled(&devices, &before, bytes, clock),
-            ..FixReport::default()
-        }),
+        Ok(answer) => {
+            let elapsed = clock.now() - started_at;
+            let bytes = trimmed_bytes(&mounted.mount.kind, answer, free_bytes);
+            let discard_counters = settled(&devices, &before, bytes, clock);
+            ProbeResult::FixReport(FixReport { bytes, elapsed, discard_counters, ..FixReport::default() })
+        }
         Err(errno) => ProbeResult::Unknown(refusal(errno)),
     }
+}
+
+/// The bytes that a file system trimmed, by its answer. XFS answers with the length that it was asked for, used space
+/// included (`xfs_ioc_trim` in fs/xfs/xfs_discard.c of the Linux sources), of which only what is free can be trimmed.
+fn trimmed_bytes(kind: &str, answer: u64, free_bytes: Option<u64>) -> u64 {
+    let most = free_bytes.filter(|_| kind == "xfs");
+    most.map_or(answer, |most| answer.min(most))
 }
 
 // Which layers are between a file system and the medium, and which of them pass TRIM on, as /sys and the mount say.
@@ -410,7 +419,7 @@ pub(crate) fn disk_claims(stack: &[BlockDevice]) -> ProbeResult {
     if !is_nvme && !name.starts_with("sd") && !name.starts_with("hd") {
         return ProbeResult::Unknown(wording::kind_reports_none(&name));
     }
-    let device = match open_disk(disk) {
+    let device = match open_drive(&name) {
         Ok(device) => device,
         Err(Errno::ACCESS | Errno::PERM) => {
             return ProbeResult::Unknown(wording::needs_root(&name));
@@ -442,14 +451,10 @@ pub(crate) fn allocated_bytes(stack: &[BlockDevice]) -> Option<(u64, String)> {
     if !disk.name().starts_with("nvme") {
         return None;
     }
-    let (answer, _) = read_nvme(open_disk(disk).ok()?, NvmeCommand::Namespace).ok()?;
+    let (answer, _) = read_nvme(open_drive(&disk.name()).ok()?, NvmeCommand::Namespace).ok()?;
     let namespace = Namespace::parse(&answer)?;
     let bytes = namespace.used_blocks?.checked_mul(namespace.format.block_bytes)?;
     Some((bytes, wording::namespace_utilization(&disk.name())))
-}
-
-fn open_disk(disk: &BlockDevice) -> Result<OwnedFd, Errno> {
-    open(disk.node(), OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty())
 }
 
 fn claims(trims: bool, reads_as: ReadsAs, evidence: String) -> TrimCapabilities {
@@ -538,6 +543,18 @@ mod tests {
         assert!(mounted("ext4", "rw,discard", true).discards_immediately());
         assert!(mounted("btrfs", "rw,discard=async", true).discards_immediately());
         assert!(!mounted("ext4", "rw,nodiscard,x-discards", true).discards_immediately());
+    }
+
+    #[test]
+    fn xfs_counts_no_more_than_is_free_as_trimmed() {
+        for (kind, answer, free, trimmed) in [
+            ("xfs", 3000, Some(1000), 1000),
+            ("xfs", 800, Some(1000), 800),
+            ("xfs", 3000, None, 3000),
+            ("ext4", 3000, Some(1000), 3000),
+        ] {
+            assert_eq!(trimmed_bytes(kind, answer, free), trimmed, "{kind} {answer} {free:?}");
+        }
     }
 
     #[test]

@@ -4,7 +4,10 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt as _;
 
+use auto_impl::auto_impl;
+
 /// A file of bytes that can be made durable.
+#[auto_impl(&mut)]
 pub trait DurableFile {
     /// Its length in bytes.
     ///
@@ -29,24 +32,6 @@ pub trait DurableFile {
     /// # Errors
     /// The system's error.
     fn sync(&mut self) -> io::Result<()>;
-}
-
-impl<P: DurableFile + ?Sized> DurableFile for &mut P {
-    fn bytes(&mut self) -> io::Result<u64> {
-        (**self).bytes()
-    }
-
-    fn read_at(&mut self, offset: u64, into: &mut [u8]) -> io::Result<()> {
-        (**self).read_at(offset, into)
-    }
-
-    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        (**self).write_at(offset, bytes)
-    }
-
-    fn sync(&mut self) -> io::Result<()> {
-        (**self).sync()
-    }
 }
 
 impl DurableFile for File {

@@ -80,7 +80,7 @@ pub enum RefreshError {
     },
     /// More blocks of a chunk differ than a loss of power explains.
     #[error(
-        "{sectors} blocks of the chunk at byte {offset} differ from the saved copy, more than half of it. A power loss seldom does that, so nothing was written. If no program has written there since, confirm that, and the chunk is restored; otherwise take the saved chunks out of the journal and compare"
+        "{sectors} blocks of the chunk at byte {offset} differ from the saved copy, more than half of it. A power loss seldom does that, so nothing was written. Keep the journal: the chunks saved in it can be compared with the data on the drive"
     )]
     TooMuch {
         /// First byte of the chunk.

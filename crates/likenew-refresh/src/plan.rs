@@ -105,8 +105,7 @@ impl Plan {
         let (bytes, block) = (store.bytes(), store.block());
         let marks = witnesses(bytes, block, &task.marks);
         let ranges = Ranges::new(&task.ranges, bytes, block)?.subtract(&marks);
-        let fingerprint = fingerprint(&marks, store)
-            .map_err(|(place, error)| RefreshError::read(place.start, place.end - place.start)(error))?;
+        let fingerprint = fingerprint(&marks, store)?;
         let plan = Self {
             identity: task.identity.clone(),
             note: task.note.clone(),

@@ -5,7 +5,6 @@
 //! systems leave a mark when used. Witnesses keep their old data; those that are often used are rewritten by
 //! that anyway.
 
-use std::io;
 use std::ops::Range;
 
 use likenew_core::drive::BlockStore;
@@ -178,20 +177,15 @@ pub(crate) fn witnesses(bytes: u64, block: u32, marks: &[Range<u64>]) -> Ranges 
 ///
 /// # Errors
 /// A witness cannot be read.
-pub(crate) fn fingerprint(
-    witnesses: &Ranges,
-    store: &mut impl BlockStore,
-) -> Result<u64, (Range<u64>, io::Error)> {
+pub(crate) fn fingerprint(witnesses: &Ranges, store: &mut impl BlockStore) -> Result<u64, RefreshError> {
     let mut hash = XxHash3_64::new();
     let mut buffer = Vec::new();
     for place in witnesses.as_slice() {
-        let mut at = place.start;
-        while at < place.end {
-            let end = (at + ENDS_BYTES).min(place.end);
-            buffer.resize((end - at) as usize, 0);
-            store.read_at(at, &mut buffer).map_err(|error| (at..end, error))?;
+        for at in place.clone().step_by(ENDS_BYTES as usize) {
+            let length = ENDS_BYTES.min(place.end - at);
+            buffer.resize(length as usize, 0);
+            store.read_at(at, &mut buffer).map_err(RefreshError::read(at, length))?;
             std::hash::Hasher::write(&mut hash, &buffer);
-            at = end;
         }
     }
     Ok(std::hash::Hasher::finish(&hash))

@@ -169,26 +169,20 @@ impl<S: BlockStore, F: DurableFile> Refresh<S, F> {
     /// Reads a chunk in parts, and returns `false` as soon as another program waits for the store.
     fn read(&mut self, place: &Range<u64>) -> Result<bool, RefreshError> {
         let length = place.end - place.start;
-        let mut parts = self.buffer.chunk(length).chunks_mut(READ_BYTES);
         let mut at = place.start;
-        let read = parts.try_fold(true, |_, part| {
+        for part in self.buffer.chunk(length).chunks_mut(READ_BYTES) {
             if self.store.lease_state() != LeaseState::Active {
-                return Err(None);
+                return Ok(false);
             }
-            self.store.read_at(at, part).map_err(Some)?;
-            at += part.len() as u64;
-            Ok(true)
-        });
-        match read {
-            Ok(is_read) => Ok(is_read),
-            Err(None) => Ok(false),
-            Err(Some(error)) => {
+            if let Err(error) = self.store.read_at(at, part) {
                 // The previous chunks are not to blame for this one. Saving what can be read is all that is
                 // left to do.
                 self.verify_chunk()?;
-                Err(RefreshError::read(place.start, length)(error))
+                return Err(RefreshError::read(place.start, length)(error));
             }
+            at += part.len() as u64;
         }
+        Ok(true)
     }
 
     /// Saves the chunk in the buffer, then writes it.

@@ -73,25 +73,18 @@ impl<S: BlockStore, F: DurableFile> InspectedRefresh<S, F> {
         let State { newest, older, doubtful } = State::from_slots(journal.slots()?)?;
         let turn = newest.0.turn;
         let at = newest.0.range.end;
-        if newest.0.kind == Kind::Committed
-            && journal.ranges().chunk_from(at, journal.plan().settings.chunk_bytes).is_none()
-        {
+        let is_committed = newest.0.kind == Kind::Committed;
+        if is_committed && journal.ranges().chunk_from(at, journal.plan().settings.chunk_bytes).is_none() {
             return Err(RefreshError::Finished);
         }
         if let Some(record) = doubtful {
             check_doubtful(&record, &mut store)?;
         }
         let mut in_flight = Vec::new();
-        let records = if newest.0.kind == Kind::Committed {
-            vec![]
-        } else {
-            older.into_iter().chain([newest]).collect()
-        };
-        for (record, original) in records {
-            if record.kind == Kind::Chunk {
-                let differences = differences(&record, &original, &mut store)?;
-                in_flight.push(InFlight { record, original, differences });
-            }
+        let records = older.into_iter().chain([newest]);
+        for (record, original) in records.filter(|(record, _)| !is_committed && record.kind == Kind::Chunk) {
+            let differences = differences(&record, &original, &mut store)?;
+            in_flight.push(InFlight { record, original, differences });
         }
         let inspected = Self { store, journal, at, turn, in_flight, owner_confirmed: false };
         inspected.check_witnesses()
@@ -154,8 +147,7 @@ impl<S: BlockStore, F: DurableFile> InspectedRefresh<S, F> {
 
     /// Compares the witnesses with the journal's hash of them.
     fn check_witnesses(mut self) -> Result<Self, RefreshError> {
-        let fingerprint = fingerprint(self.journal.witnesses(), &mut self.store)
-            .map_err(|(place, error)| RefreshError::read(place.start, place.end - place.start)(error))?;
+        let fingerprint = fingerprint(self.journal.witnesses(), &mut self.store)?;
         if fingerprint == self.journal.plan().fingerprint {
             return Ok(self);
         }
@@ -193,11 +185,9 @@ impl State {
         let alone = |record, bytes, doubtful| Self { newest: (record, bytes), older: None, doubtful };
         Ok(match slots {
             [Slot::Whole(one, saved_one), Slot::Whole(two, saved_two)] => {
-                let (older, newest) = if one.turn < two.turn {
-                    ((one, saved_one), (two, saved_two))
-                } else {
-                    ((two, saved_two), (one, saved_one))
-                };
+                let mut records = [(one, saved_one), (two, saved_two)];
+                records.sort_by_key(|(record, _)| record.turn);
+                let [older, newest] = records;
                 if !follows(&older.0, &newest.0) {
                     return damaged(wording::SLOTS_OUT_OF_ORDER);
                 }

@@ -200,12 +200,11 @@ impl InterruptedRefresh {
     pub fn inspect<S: BlockStore>(self, store: S, known: StoreFacts<'_>) -> Result<State<S>, RefreshError> {
         let Self { paths, file, .. } = self;
         let gone = || RefreshError::journal("open")(std::io::ErrorKind::NotFound.into());
+        let file_again = || JournalFile::open(&paths)?.ok_or_else(gone);
         match InspectedRefresh::inspect(store, file, known) {
             Ok(inspected) => Ok(State::Resumable(Box::new(inspected))),
-            Err(RefreshError::Finished) => JournalFile::open(&paths)?.map(State::Finished).ok_or_else(gone),
-            Err(RefreshError::ChangedButWhole) => {
-                JournalFile::open(&paths)?.map(State::Changed).ok_or_else(gone)
-            }
+            Err(RefreshError::Finished) => file_again().map(State::Finished),
+            Err(RefreshError::ChangedButWhole) => file_again().map(State::Changed),
             Err(error) => Err(error),
         }
     }

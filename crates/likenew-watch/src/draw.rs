@@ -2,7 +2,7 @@
 
 use likenew_core::findings::Role;
 use likenew_core::io::Op;
-use likenew_core::units::{Nanos, amount};
+use likenew_core::units::{Nanos, amount, exact_duration};
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use ratatui_core::style::{Modifier, Style};
@@ -57,17 +57,13 @@ fn head(view: &View, drives: &Drives) -> String {
         text +=
             &format!("  by {}{}", view.sort.words(view.units), if view.reversed { " reversed" } else { "" });
     }
-    text += &format!(
-        "  every {}  for {}",
-        likenew_core::units::exact_duration(view.interval()),
-        watch_title(shown)
-    );
+    text += &format!("  every {}  for {}", exact_duration(view.interval()), watch_title(shown));
     text
 }
 
 fn watch_title(drives: &Drives) -> String {
     let secs = drives.watch_time().0 / 1_000_000_000;
-    if secs < 120 { format!("{secs} s") } else { likenew_core::units::Nanos::from_secs(secs).to_string() }
+    if secs < 120 { format!("{secs} s") } else { Nanos::from_secs(secs).to_string() }
 }
 
 /// The bottom line: the keys, or a note, which takes precedence.
@@ -88,8 +84,8 @@ fn foot(view: &View) -> (String, Style) {
 
 /// As many lines of the help as fit.
 fn draw_help(area: Rect, canvas: &mut Canvas) {
-    for (line, text) in wording::HELP.iter().take(usize::from(area.height)).enumerate() {
-        canvas.put(0, area.y + line as u16, area.width, text, Style::new());
+    for (y, text) in (area.y..area.bottom()).zip(wording::HELP) {
+        canvas.put(0, y, area.width, text, Style::new());
     }
 }
 
@@ -344,13 +340,8 @@ fn draw_detail(view: &View, drives: &Drives, area: Rect, canvas: &mut Canvas) {
     canvas.put(0, area.y + 1, area.width, &now, style);
     let below = Rect { y: area.y + 2, height: area.height.saturating_sub(2), ..area };
     let taken = draw_panels(view, history, below, canvas);
-    let y = below.y + taken;
-    for (line, text) in facts(history).iter().enumerate() {
-        let at = y + line as u16;
-        if at >= area.y + area.height {
-            break;
-        }
-        canvas.put(0, at, area.width, text, Style::new());
+    for (y, text) in (below.y + taken..area.bottom()).zip(facts(history)) {
+        canvas.put(0, y, area.width, &text, Style::new());
     }
 }
 

@@ -67,18 +67,15 @@ pub(crate) const DETAIL_KEYS: &str =
 
 pub(crate) const HELP_KEYS: &str = "Esc back";
 
-/// The prompt while a filter is typed; `_` is the cursor.
-pub(crate) fn filter_prompt(filter: &str) -> String {
-    format!("filter: {filter}_   Enter keeps it, Esc clears it")
+likenew_core::sentences! {
+    /// The prompt while a filter is typed; `_` is the cursor.
+    pub(crate) fn filter_prompt(filter: &str) = "filter: {filter}_   Enter keeps it, Esc clears it";
+    pub(crate) fn no_match(filter: &str) = "no drive matches \"{filter}\"; Esc clears the filter";
 }
 
 // ## In place of rows
 
 pub(crate) const NO_MEDIUM: &str = "no drive has a medium; a shows idle loop devices and empty slots, too";
-
-pub(crate) fn no_match(filter: &str) -> String {
-    format!("no drive matches \"{filter}\"; Esc clears the filter")
-}
 
 pub(crate) const NO_DRIVE: &str = "no drive is shown";
 

@@ -2,7 +2,7 @@
 //! encryption, and the partitions of a GUID partition table.
 
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 use std::os::fd::{AsFd, OwnedFd};
 
 use gpt::GptConfig;
@@ -10,6 +10,17 @@ use gpt::disk::LogicalBlockSize;
 
 use crate::medium::read_fully;
 use crate::wording::consent as wording;
+
+/// The entries of the DOS partition table in a sector: the kind of each (0 if unused), its first block, and its count of
+/// blocks. The table has four entries of 16 bytes at 446: kind at 4, first block at 8, count at 12, in little endian.
+pub(super) fn dos_entries(sector: &[u8]) -> impl Iterator<Item = (u8, u64, u64)> {
+    let number = |bytes: &[u8]| u64::from(u32::from_le_bytes(bytes.try_into().expect("four bytes")));
+    let entries = sector.get(446..510).unwrap_or_default().chunks_exact(16);
+    entries.map(move |entry| (entry[4], number(&entry[8..12]), number(&entry[12..16])))
+}
+
+/// Kinds of partitions that hold a chain of tables (CHS, LBA, and Linux's own; util-linux, include/pt-mbr-partnames.h).
+pub(super) const EXTENDED: [u8; 3] = [0x05, 0x0F, 0x85];
 
 // Reads GUID partition tables (UEFI 2.10, 5.3), on disks that anyone can have written.
 //
@@ -24,7 +35,7 @@ pub(super) const GRAIN: u64 = 1 << 20;
 /// Size of an entry in bytes. The standard allows multiples; no tool writes them.
 const ENTRY: u32 = 128;
 /// Most entries of a table: eight times as many as tools create.
-const ENTRIES_MAX: u32 = 1024;
+pub(super) const ENTRIES_MAX: u32 = 1024;
 /// Bytes of a header that are used, from its beginning.
 const HEADER: usize = 92;
 
@@ -38,23 +49,23 @@ pub(super) struct Table {
 }
 
 /// The fields of a header; addresses are in blocks.
-struct RawHeader {
+pub(super) struct RawHeader {
     my_lba: u64,
     alternate_lba: u64,
-    usable: Range<u64>,
-    entries_at: u64,
-    entries: u32,
-    entry_bytes: u32,
+    usable: RangeInclusive<u64>,
+    pub(super) entries_at: u64,
+    pub(super) entries: u32,
+    pub(super) entry_bytes: u32,
 }
 
 impl RawHeader {
-    fn parse(bytes: &[u8]) -> Option<Self> {
+    pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
         if bytes.len() < HEADER || !bytes.starts_with(b"EFI PART") {
             return None;
         }
         let long = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
         let short = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
-        let usable = long(40)..long(48).checked_add(1)?;
+        let usable = long(40)..=long(48);
         let (my_lba, alternate_lba, entries_at) = (long(24), long(32), long(72));
         let (entries, entry_bytes) = (short(80), short(84));
         Some(Self { my_lba, alternate_lba, usable, entries_at, entries, entry_bytes })
@@ -78,7 +89,7 @@ impl RawHeader {
         if !inside(self.entries_at) || self.entries_at + blocks > last {
             return Err(wording::ENTRIES_OFF_DISK.to_owned());
         }
-        if self.usable.is_empty() || !inside(self.usable.start) || self.usable.end > last {
+        if self.usable.is_empty() || !inside(*self.usable.start()) || *self.usable.end() >= last {
             return Err(wording::RANGE_OFF_DISK.to_owned());
         }
         let start = self.entries_at * block;

@@ -16,7 +16,7 @@ use likenew_core::target_error::TargetError;
 use rustix::fs::{Mode, OFlags, ioctl_blksszget};
 use sha2::{Digest as _, Sha256};
 
-use super::contents::{GRAIN, Table, read, read_table, signatures};
+use super::contents::{EXTENDED, GRAIN, Table, dos_entries, read, read_table, signatures};
 use super::{Agreement, Identity, open_for_reading, refusal, reread_kernel_state};
 use crate::block::{BlockDevice, capacity};
 use crate::hold::lock_patiently;
@@ -209,19 +209,15 @@ fn of_gpt(fd: &OwnedFd, block: u64, bytes: u64) -> Result<Table, String> {
     read_table(fd, block, bytes).map_err(|reason| wording::table_unreadable(&reason))
 }
 
-/// Reads a DOS partition table: four entries of 16 bytes each from byte 446, with kind at 4, first sector at
-/// 8, count of sectors at 12.
+/// Reads a DOS partition table.
 fn of_dos(fd: &OwnedFd, block: u64, bytes: u64) -> Result<Table, String> {
     let sector = read(fd, &(0..512)).map_err(wording::first_sector_unreadable)?;
-    let number =
-        |at: usize| u64::from(u32::from_le_bytes(sector[at..at + 4].try_into().expect("four bytes")));
-    let entries = (0..4).map(|index| 446 + 16 * index).filter(|at| sector[at + 4] != 0);
     let mut partitions = Vec::new();
-    for at in entries {
-        if [0x05, 0x0F, 0x85].contains(&sector[at + 4]) {
+    for (kind, first, count) in dos_entries(&sector).filter(|(kind, ..)| *kind != 0) {
+        if EXTENDED.contains(&kind) {
             return Err(wording::EXTENDED_PARTITION.to_owned());
         }
-        partitions.push(number(at + 8) * block..(number(at + 8) + number(at + 12)) * block);
+        partitions.push(first * block..(first + count) * block);
     }
     // The last sectors hold copies of tables, and RAID metadata of mainboards.
     Ok(Table { partitions, tables: [0..512, 0..0], end: bytes.saturating_sub(GRAIN) })

@@ -46,15 +46,6 @@ pub struct DiscardReport {
 }
 
 impl DiscardReport {
-    /// Adds the result of another range.
-    fn add(&mut self, other: Self) {
-        self.bytes_asked += other.bytes_asked;
-        self.bytes_done += other.bytes_done;
-        self.bytes_counted = self.bytes_counted.zip(other.bytes_counted).map(|(one, other)| one + other);
-        self.refusals.extend(other.refusals);
-        self.is_stopped |= other.is_stopped;
-    }
-
     /// Whether all bytes were accepted.
     pub fn is_complete(&self) -> bool {
         self.bytes_done == self.bytes_asked
@@ -73,8 +64,8 @@ pub fn discard(consent: &Consent, watch: impl FnMut(u64, u64) -> bool) -> Result
     let block = u64::from(
         ioctl_blksszget(device).map_err(|_| TargetError::Unsuitable(wording::not_a_block_device(&path)))?,
     );
-    let range = 0..bytes - bytes % block;
-    in_steps(device, &path.to_string(), &range, STEP, watch)
+    let whole = 0..bytes - bytes % block;
+    in_steps(device, &path.to_string(), std::slice::from_ref(&whole), || Ok(()), watch)
 }
 
 /// Discards the space outside of all partitions that a consent covers. Each step first checks again
@@ -84,64 +75,49 @@ pub fn discard(consent: &Consent, watch: impl FnMut(u64, u64) -> bool) -> Result
 /// As [`discard`]; or the partitions have changed since, after which nothing more is discarded.
 pub fn discard_unused(
     consent: &UnusedConsent,
-    mut watch: impl FnMut(u64, u64) -> bool,
+    watch: impl FnMut(u64, u64) -> bool,
 ) -> Result<DiscardReport, TargetError> {
-    let path = consent.space().path.display().to_string();
-    let total = consent.space().bytes();
-    let mut came = DiscardReport { bytes_counted: Some(0), ..DiscardReport::default() };
-    for range in &consent.space().ranges {
-        let mut start = range.start;
-        while start < range.end {
-            let end = range.end.min((start / STEP + 1) * STEP);
-            consent.check()?;
-            came.add(in_steps(consent.descriptor(), &path, &(start..end), STEP, |_, _| true)?);
-            if came.bytes_asked < total
-                && (came.refusals.len() >= REFUSALS_MAX || !watch(came.bytes_asked, total))
-            {
-                came.is_stopped = true;
-            }
-            if came.is_stopped {
-                came.bytes_asked = total;
-                return Ok(came);
-            }
-            start = end;
-        }
-    }
-    watch(total, total);
-    Ok(came)
+    let space = consent.space();
+    let path = space.path.display().to_string();
+    in_steps(consent.descriptor(), &path, &space.ranges, || consent.check(), watch)
 }
 
-/// Discards a range, in steps that end on multiples of a step's length.
-pub(super) fn in_steps(
+/// Discards ranges, in steps that end on multiples of [`STEP`], each after its own `check`.
+fn in_steps(
     device: impl AsFd,
     path: &str,
-    range: &Range<u64>,
-    step: u64,
+    ranges: &[Range<u64>],
+    check: impl Fn() -> Result<(), TargetError>,
     mut watch: impl FnMut(u64, u64) -> bool,
 ) -> Result<DiscardReport, TargetError> {
+    let total = ranges.iter().map(|range| range.end - range.start).sum();
     let number = DeviceNumber::from_raw(fstat(&device).context(action::look_at(path))?.st_rdev);
     let counter = BlockDevice::by_number(number);
     let no_discards = || TargetError::Refused(wording::no_discards(path));
     let limit = counter.as_ref().and_then(|device| device.disk().attribute("queue/discard_max_bytes"));
-    if limit.as_deref() == Some("0") {
+    if limit.as_deref() == Some("0") && total > 0 {
         return Err(no_discards());
     }
     let before = counter.as_ref().and_then(discarded_bytes);
-    let mut came = DiscardReport { bytes_asked: range.end - range.start, ..DiscardReport::default() };
-    let (mut at, mut behind) = (range.start, 0);
-    while at < range.end && !came.is_stopped {
-        let end = range.end.min((at / step + 1) * step);
-        match discard_range(&device, at, end - at) {
-            Ok(()) => came.bytes_done += end - at,
-            // Nothing has reached the drive, so nothing is half done.
-            Err(Errno::OPNOTSUPP) if behind == 0 => return Err(no_discards()),
-            Err(Errno::INTR) => continue,
-            Err(errno) => came.refusals.push((at..end, errno.to_string())),
+    let mut came = DiscardReport { bytes_asked: total, ..DiscardReport::default() };
+    let mut behind = 0;
+    for range in ranges {
+        let mut at = range.start;
+        while at < range.end && !came.is_stopped {
+            check()?;
+            let end = range.end.min((at / STEP + 1) * STEP);
+            match discard_range(&device, at, end - at) {
+                Ok(()) => came.bytes_done += end - at,
+                // Nothing has reached the drive, so nothing is half done.
+                Err(Errno::OPNOTSUPP) if behind == 0 => return Err(no_discards()),
+                Err(Errno::INTR) => continue,
+                Err(errno) => came.refusals.push((at..end, errno.to_string())),
+            }
+            (behind, at) = (behind + (end - at), end);
+            came.is_stopped = came.refusals.len() >= REFUSALS_MAX || !watch(behind, total);
         }
-        (behind, at) = (behind + (end - at), end);
-        came.is_stopped = came.refusals.len() >= REFUSALS_MAX || !watch(behind, came.bytes_asked);
     }
-    came.is_stopped &= behind < came.bytes_asked;
+    came.is_stopped &= behind < total;
     let after = counter.as_ref().and_then(discarded_bytes);
     came.bytes_counted = before.zip(after).and_then(|(before, after)| after.checked_sub(before));
     Ok(came)

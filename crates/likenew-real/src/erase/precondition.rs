@@ -13,6 +13,7 @@ use rustix::fs::{Mode, OFlags};
 use serde::{Deserialize, Deserializer};
 
 use super::AtaSecurity;
+use crate::block::entries;
 use crate::target_error::ErrorContext as _;
 use crate::wording::consent::not_changed;
 use crate::wording::{action, erase as wording};
@@ -69,10 +70,6 @@ impl Standing {
 }
 
 impl Precondition {
-    fn new(name: &'static str, standing: Standing) -> Self {
-        Self { name, standing }
-    }
-
     /// Whether it prevents the action. If unknown, it only prevents erases by the drive itself, which cannot
     /// be stopped.
     pub fn stands_against(&self, action: ActionKind) -> bool {
@@ -121,20 +118,21 @@ pub fn preconditions(
 
 /// All preconditions of this action on one drive, whose facts are known.
 pub fn for_drive(drive: &Drive, surroundings: Environment, action: ActionKind) -> Vec<Precondition> {
-    let mut preconditions = vec![
-        Precondition::new("power", power(surroundings.power)),
-        Precondition::new("temperature", temperature(drive)),
+    let is_ata = matches!(action, ActionKind::AtaSecureErase | ActionKind::AtaSanitize);
+    let way = action.is_drive_command().then(|| way(drive, action));
+    let security = is_ata.then(|| security(surroundings.security, action));
+    let standings = [
+        ("power", vec![power(surroundings.power)]),
+        ("temperature", vec![temperature(drive)]),
+        ("health", health(drive)),
+        ("model", model(drive, action)),
+        ("way", way.into_iter().collect()),
+        ("security", security.into_iter().collect()),
     ];
-    preconditions.extend(health(drive).into_iter().map(|standing| Precondition::new("health", standing)));
-    preconditions
-        .extend(model(drive, action).into_iter().map(|standing| Precondition::new("model", standing)));
-    if action.is_drive_command() {
-        preconditions.push(Precondition::new("way", way(drive, action)));
-    }
-    if matches!(action, ActionKind::AtaSecureErase | ActionKind::AtaSanitize) {
-        preconditions.push(Precondition::new("security", security(surroundings.security, action)));
-    }
-    preconditions
+    let named = |(name, standings): (_, Vec<_>)| {
+        standings.into_iter().map(move |standing| Precondition { name, standing })
+    };
+    standings.into_iter().flat_map(named).collect()
 }
 
 /// Refuses the action if a precondition prevents it.
@@ -360,7 +358,7 @@ impl PowerSupply {
 
     fn listed_in(folder: &Path) -> Self {
         let mut battery = Self::Unlisted;
-        for supply in fs::read_dir(folder).into_iter().flatten().flatten() {
+        for supply in entries(folder) {
             let text = |name: &str| {
                 let text = fs::read_to_string(supply.path().join(name)).unwrap_or_default();
                 text.trim().to_owned()

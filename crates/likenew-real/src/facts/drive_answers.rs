@@ -136,9 +136,8 @@ const SHORT: &str = wording::SHORT_ANSWER;
 
 /// The health, from the SMART log (figure 207) and the limits of Identify Controller.
 pub(crate) fn nvme_health(subject: &Subject<'_>) -> Health {
-    let (log, controller) = (subject.query(SMART), subject.query(Question::Nvme(NvmeCommand::Controller)));
-    let limits =
-        controller.and_then(SHORT, |answer| Some(Controller::parse(&answer)?.temperature_limits_c()));
+    let (log, limits) =
+        (subject.query(SMART), of_controller(subject, |controller| controller.temperature_limits_c()));
     let percent = |field| number(&log, field).map(|percent| percent as f64);
     let flags = number(&log, LogField::WARNING_FLAGS);
     let temperature = log.clone().and_then(SHORT, |log| temperature_c(&log));
@@ -155,6 +154,12 @@ pub(crate) fn nvme_health(subject: &Subject<'_>) -> Health {
         spare_threshold_percent: percent(LogField::SPARE_THRESHOLD_PERCENT),
         ..Health::default()
     }
+}
+
+/// What Identify Controller says.
+fn of_controller<T>(subject: &Subject<'_>, read: impl FnOnce(&Controller) -> T) -> Fact<T> {
+    let answer = subject.query(Question::Nvme(NvmeCommand::Controller));
+    answer.and_then(SHORT, |answer| Some(read(&Controller::parse(&answer)?)))
 }
 
 /// One field of the SMART log.
@@ -188,16 +193,15 @@ pub(crate) fn nvme_counts(subject: &Subject<'_>, counts: &mut Counts) {
 
 /// Media errors in the drive's error log, which has as many entries as Identify Controller says.
 fn logged_media_errors(subject: &Subject<'_>) -> Option<u64> {
-    let controller = subject.query(Question::Nvme(NvmeCommand::Controller));
-    let entries = Controller::parse(controller.value()?)?.error_log_entries();
-    let log = subject.query(Question::Nvme(NvmeCommand::Log(0x01, entries * ERROR_ENTRY_BYTES as u32)));
+    let entries = of_controller(subject, |controller| controller.error_log_entries());
+    let bytes = entries.get()? * ERROR_ENTRY_BYTES as u32;
+    let log = subject.query(Question::Nvme(NvmeCommand::Log(0x01, bytes)));
     Some(media_errors(log.value()?))
 }
 
 /// Host memory that the drive requested (HMPRE, HMMIN) and was granted (feature 0Dh, or else the kernel's log).
 pub(crate) fn nvme_host_memory(subject: &Subject<'_>, logged_bytes: Option<Fact<u64>>) -> HostMemory {
-    let controller = subject.query(Question::Nvme(NvmeCommand::Controller));
-    let bytes = controller.and_then(SHORT, |answer| Some(Controller::parse(&answer)?.host_memory_bytes()));
+    let bytes = of_controller(subject, |controller| controller.host_memory_bytes());
     let wanted_bytes = bytes.clone().map(|(wanted, _)| wanted);
     let given_bytes = match wanted_bytes.get() {
         Some(0) => Fact::new(0, wording::NO_HOST_MEMORY),
@@ -576,9 +580,7 @@ fn emulated_by(subject: &Subject<'_>) -> Option<Fact<Option<String>>> {
 fn knows_trim(subject: &Subject<'_>, identify: Fact<IdentifyDevice>) -> Fact<bool> {
     match subject.kind {
         DriveKind::Sata => identify.map(|identify| identify.trim().trims),
-        DriveKind::Nvme => subject
-            .query(Question::Nvme(NvmeCommand::Controller))
-            .and_then(wording::SHORT_ANSWER, |answer| Some(Controller::parse(&answer)?.trims())),
+        DriveKind::Nvme => of_controller(subject, |controller| controller.trims()),
         DriveKind::Scsi | DriveKind::Usb => subject
             .roots
             .bytes(&Roots::place(&subject.device, "device/vpd_pgb2"))

@@ -3,7 +3,6 @@
 
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read as _};
-use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::str::FromStr;
@@ -20,7 +19,7 @@ use rustix::io::Errno;
 use super::smartctl_device;
 use crate::block::{BlockDevice, DeviceNumber, layer_kind, names_in};
 use crate::clock::Monotonic;
-use crate::drive_commands::{AtaCommand, NvmeCommand, identify_ata, read_ata, read_nvme};
+use crate::drive_commands::{AtaCommand, NvmeCommand, identify_ata, open_drive, read_ata, read_nvme};
 use crate::space::SpaceUsage;
 use crate::standards::ata::IdentifyDevice;
 use crate::standards::{clean, scsi};
@@ -359,8 +358,9 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// The controller of a namespace; with multipath, the first controller of the namespace's subsystem.
-fn controller(roots: &Roots, device: &BlockDevice) -> Option<String> {
+/// The controller of a namespace, by the kernel's name. With multipath, the number in `nvme0n1` is that of the subsystem, which
+/// may have a controller of another number; its first one is taken.
+pub(crate) fn controller(roots: &Roots, device: &BlockDevice) -> Option<String> {
     if !device.name().starts_with("nvme") {
         return None;
     }
@@ -512,14 +512,19 @@ impl MachineQuery for System {
             }
             Question::SmartctlScan => output(Path::new("smartctl"), &["--json=c", "--scan"], PROGRAM_TIME),
             Question::Nvme(command) => {
-                let (data, value) = read_nvme(open_device(device)?, command).map_err(refusal)?;
+                let (data, value) =
+                    open_drive(device).and_then(|drive| read_nvme(drive, command)).map_err(refusal)?;
                 Ok(match command {
                     NvmeCommand::Feature(_) => [&value.to_le_bytes()[..], &data].concat(),
                     _ => data,
                 })
             }
-            Question::AtaIdentify => Ok(identify_ata(open_device(device)?).map_err(refusal)?.to_bytes()),
-            Question::Ata(command) => read_ata(open_device(device)?, command).map_err(refusal),
+            Question::AtaIdentify => {
+                Ok(open_drive(device).and_then(identify_ata).map_err(refusal)?.to_bytes())
+            }
+            Question::Ata(command) => {
+                open_drive(device).and_then(|drive| read_ata(drive, command)).map_err(refusal)
+            }
         }
     }
 
@@ -554,11 +559,6 @@ fn refusal(errno: Errno) -> Refusal {
         }
         errno => Refusal::Other(wording::no_answer(errno)),
     }
-}
-
-fn open_device(device: &str) -> Result<OwnedFd, Refusal> {
-    let path = PathBuf::from("/dev").join(device.replace('!', "/"));
-    open(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty()).map_err(refusal)
 }
 
 /// Everything that the kernel still has of its log. Each read gives one record, and nothing is waited for.

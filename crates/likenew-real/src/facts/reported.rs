@@ -32,6 +32,7 @@ use super::kernel_log::Record;
 use super::machine::Roots;
 use super::smartmontools::Databases;
 use super::{remove_placeholders, smartmontools};
+use crate::block::begins_numbered;
 use crate::wording::facts as wording;
 
 /// A text and where it is from.
@@ -250,10 +251,7 @@ fn device_word(file: &str) -> Option<String> {
             word.strip_prefix(prefix)
                 .is_some_and(|rest| !rest.is_empty() && rest.chars().all(|c| c.is_ascii_lowercase()))
         };
-        let numbered = |prefix: &str| {
-            word.strip_prefix(prefix)
-                .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()) && rest.len() <= 6)
-        };
+        let numbered = |prefix: &str| begins_numbered(word, prefix) && word.len() <= prefix.len() + 6;
         letters("sd") && word.len() <= 5
             || letters("vd")
             || numbered("nvme")
@@ -273,6 +271,20 @@ struct Row {
 }
 
 impl Row {
+    /// The texts, numbers and flags of a JSON object; of a list its first text.
+    fn of_json(value: &Value) -> Self {
+        let cell = |value: &Value| match value {
+            Value::String(text) => Some(text.trim().to_owned()),
+            Value::Number(number) => Some(number.to_string()),
+            Value::Bool(flag) => Some(flag.to_string()),
+            Value::Array(items) => items.iter().find_map(|item| Some(item.as_str()?.trim().to_owned())),
+            _ => None,
+        };
+        let fields = value.as_object().into_iter().flatten();
+        let cells = fields.filter_map(|(name, value)| Some((name.clone(), cell(value)?))).collect();
+        Self { indent: 0, cells }
+    }
+
     /// The cell in the first of these columns that the table has; `None` if it is empty.
     fn get(&self, names: &[&str]) -> Option<&str> {
         let is_it = |heading: &str, name: &str| {
@@ -424,8 +436,8 @@ struct Reading {
 }
 
 impl Reading {
-    /// The drive that is meant; a new drive is added.
-    fn drive(&mut self, mark: &Mark) -> &mut Drive {
+    /// The drive that is meant, and where its facts come from now; a new drive is added.
+    fn drive(&mut self, mark: &Mark) -> (&mut Drive, &Origin) {
         let at = self.position(mark).unwrap_or_else(|| {
             self.facts.drives.push(Drive::default());
             self.known.push(KnownBy::default());
@@ -445,7 +457,7 @@ impl Reading {
         }
         self.origin.fill(&mut drive.identity.model, mark.model.clone());
         smartmontools::fill(&mut drive.identity.serial, serial);
-        drive
+        (drive, &self.origin)
     }
 
     fn position(&self, mark: &Mark) -> Option<usize> {
@@ -499,16 +511,17 @@ impl Reading {
         }
     }
 
-    /// The layer of this name; a new layer is added.
-    fn layer(&mut self, name: &str) -> &mut Layer {
+    /// The layer of this name, and where its facts come from now; a new layer is added.
+    fn layer(&mut self, name: &str) -> (&mut Layer, &Origin) {
         let new = || Layer { name: name.to_owned(), ..Layer::default() };
-        find_or_add(&mut self.facts.stack, |layer| layer.name == name, new)
+        (find_or_add(&mut self.facts.stack, |layer| layer.name == name, new), &self.origin)
     }
 
-    /// The file system that is mounted there; a new one is added.
-    fn file_system(&mut self, point: &str) -> &mut FileSystem {
+    /// The file system that is mounted there, and where its facts come from now; a new one is added.
+    fn file_system(&mut self, point: &str) -> (&mut FileSystem, &Origin) {
         let new = || FileSystem { point: point.to_owned(), ..FileSystem::default() };
-        find_or_add(&mut self.file_systems, |file_system| file_system.point == point, new)
+        let known = find_or_add(&mut self.file_systems, |file_system| file_system.point == point, new);
+        (known, &self.origin)
     }
 
     fn finish(mut self, unread: Vec<String>) -> Facts {

@@ -12,17 +12,16 @@ use std::path::{Path, PathBuf};
 use likenew_core::units::Nanos;
 
 use super::{SYSTEM, Target, system_folder};
-use crate::block::{BlockDevice, DeviceNumber, open_path};
-use crate::clock::Monotonic;
+use crate::block::{BlockDevice, DeviceNumber, entries, open_path};
+use crate::hold::Tries;
 use crate::mounts::{self, Backing, KERNEL_FILE_SYSTEMS, Mount, REMOTE, Store, UnknownBacking, backing_path};
 use crate::openers::{self, Access, Program, fuse_servers_have_files, opener_of, writer_of_shown};
 use crate::wording::consent as wording;
 
 /// How many times in a row another program must be seen with a device open, or a user be unknown, before that
-/// counts. The system's own helpers open devices for a moment. Chosen: with [`PASSING_PAUSE`], 0.2 s in all.
-pub(super) const PASSING_TRIES: u32 = 20;
-/// Time between two checks. Chosen: short beside what a user would notice.
-pub(super) const PASSING_PAUSE: Nanos = Nanos::from_millis(10);
+/// counts. The system's own helpers open devices for a moment. Chosen: 0.2 s in all, in pauses that are short beside
+/// what a user would notice.
+pub(super) const PASSING: Tries = Tries { count: 20, pause: Nanos::from_millis(10) };
 
 /// Major number of `/dev/mtdblockN`, whose minor number is that of the MTD device
 /// (Documentation/admin-guide/devices.txt of the Linux sources).
@@ -437,14 +436,9 @@ impl<'a> Overlaps<'a> {
             };
             opened.or_else(shown)
         };
-        let clock = Monotonic::start();
-        let mut writer = seek()?;
         // Some programs open a device only for a moment, though for writing (losetup, udev's helpers).
-        for _ in 0..PASSING_TRIES {
-            clock.rest(clock.now() + PASSING_PAUSE);
-            writer = seek()?;
-        }
-        match writer {
+        let looks = Tries { count: PASSING.count + 1, ..PASSING };
+        match looks.until_free(Option::is_some, seek)? {
             (program, Ok(mount)) => Some(wording::open_by_other_name(&program, &mount.point, &mount.kind)),
             (program, Err(store)) => {
                 let subject =
@@ -648,21 +642,17 @@ impl Node {
 
 /// Devices and the kinds of their file systems, from `/sys/fs/KIND/DEVICE`.
 fn file_systems(sys: &Path) -> BTreeMap<String, String> {
-    let entries = |folder: PathBuf| {
-        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-        entries.filter_map(|entry| entry.file_name().into_string().ok()).collect::<Vec<_>>()
-    };
-    let kinds = entries(sys.join("fs"));
-    let devices = kinds.into_iter().flat_map(|kind| {
-        entries(sys.join("fs").join(&kind)).into_iter().map(move |name| (name, kind.clone()))
-    });
+    let name = |entry: &fs::DirEntry| entry.file_name().into_string().ok();
+    let devices = entries(&sys.join("fs")).filter_map(|kind| Some((name(&kind)?, kind.path()))).flat_map(
+        |(kind, folder)| entries(&folder).filter_map(move |device| Some((name(&device)?, kind.clone()))),
+    );
     devices.collect()
 }
 
 /// MTD devices that UBI has attached, and all that share flash with these: a device is part of another if its
 /// folder is inside the other's.
 fn ubi_devices(sys: &Path) -> HashSet<u32> {
-    let links = |folder: &str| fs::read_dir(sys.join(folder)).into_iter().flatten().flatten();
+    let links = |folder: &str| entries(&sys.join(folder));
     let attached =
         links("class/ubi").filter_map(|link| BlockDevice::at(link.path()).attribute("mtd_num")?.parse().ok());
     let attached: Vec<u32> = attached.collect();

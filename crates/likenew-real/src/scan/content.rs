@@ -7,6 +7,7 @@ use std::path::Path;
 use flate2::{Compress, Compression, FlushCompress, Status};
 use rustix::fs::{Advice, FileType, Mode, OFlags, SeekFrom, Stat, fadvise, fstat, openat, seek};
 use rustix::io::Errno;
+use strum::{IntoStaticStr, VariantArray};
 
 use crate::medium::read_fully;
 
@@ -133,7 +134,8 @@ pub(super) fn is_file(stat: &Stat) -> bool {
 // Kinds of files: by the end of a file's name, or by its first bytes if the name does not say.
 
 /// Kinds of files, no finer than this: what matters is how far a kind compresses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "lowercase")]
 pub enum Group {
     /// Photographs and drawings.
     Pictures,
@@ -146,42 +148,26 @@ pub enum Group {
     /// Texts with layout, spreadsheets and slides, e-books.
     Documents,
     /// Programs and libraries.
+    #[strum(serialize = "programs and libraries")]
     Programs,
     /// Databases, images of disks and of virtual machines.
+    #[strum(serialize = "databases and disk images")]
     Databases,
     /// Source code, logs, markup, tables as text.
+    #[strum(serialize = "source and text")]
     Text,
     /// Everything else.
+    #[strum(serialize = "other files")]
     Other,
 }
 
 impl Group {
     /// All of them, in the order in which they are listed.
-    pub const ALL: [Self; 9] = [
-        Self::Pictures,
-        Self::Music,
-        Self::Video,
-        Self::Archives,
-        Self::Documents,
-        Self::Programs,
-        Self::Databases,
-        Self::Text,
-        Self::Other,
-    ];
+    pub const ALL: &'static [Self] = Self::VARIANTS;
 
     /// The group's name in reports.
     pub fn name(self) -> &'static str {
-        [
-            "pictures",
-            "music",
-            "video",
-            "archives",
-            "documents",
-            "programs and libraries",
-            "databases and disk images",
-            "source and text",
-            "other files",
-        ][self as usize]
+        self.into()
     }
 
     /// The group by the end of a file's name, and by its size if two kinds share an ending; `None` if that does not tell.

@@ -14,12 +14,12 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
 use likenew_core::target_error::TargetError;
-use likenew_core::units::Nanos;
 use rustix::fs::{Access, AtFlags, CWD, FlockOperation, OFlags, accessat, flock};
 use rustix::io::Errno;
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
 
-use crate::clock::Monotonic;
+use crate::block::entries;
+use crate::hold::Tries;
 use crate::mounts;
 use crate::scratch::lock;
 use crate::wording::{action, record as wording};
@@ -114,8 +114,8 @@ impl Instance {
     /// Removes instances that killed recorders have left, and returns their names.
     pub(crate) fn remove_leftovers(root: &TracefsRoot) -> Vec<String> {
         let Ok(_turn) = set_switch(root) else { return Vec::new() };
-        let entries = fs::read_dir(root.instances()).into_iter().flatten().flatten();
-        let ours = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(PREFIX));
+        let ours = entries(&root.instances())
+            .filter(|entry| entry.file_name().to_string_lossy().starts_with(PREFIX));
         ours.filter(|entry| is_leftover(&entry.path()) && remove(&entry.path()).is_ok())
             .map(|entry| entry.file_name().to_string_lossy().into_owned())
             .collect()
@@ -150,15 +150,9 @@ impl InstanceDirectory {
     fn remove(&self) {
         lock(&self.pipes).clear();
         // A file of the instance may be open for a moment: in a child that another thread has just made, or while it is read.
-        let clock = Monotonic::start();
-        for _ in 0..100 {
-            match remove(&self.path) {
-                Err(error) if Errno::from_io_error(&error) == Some(Errno::BUSY) => {
-                    clock.rest(clock.now() + Nanos::from_millis(5));
-                }
-                _ => return,
-            }
-        }
+        let is_busy = |error: &io::Error| Errno::from_io_error(error) == Some(Errno::BUSY);
+        let busy = |removed: &io::Result<()>| removed.as_ref().is_err_and(is_busy);
+        let _ = Tries::CLAIM.until_free(busy, || remove(&self.path));
     }
 }
 

@@ -1,6 +1,6 @@
 //! Pairs requests that left with requests that ended, and makes I/Os of them, in bounded memory.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use likenew_core::io::Op;
 use likenew_core::trace::TraceIo;
@@ -37,18 +37,11 @@ pub struct PairCounts {
 pub(crate) type PairedIo = (usize, TraceIo);
 
 /// The key of requests in flight. Requests with equal keys end in the order in which they left.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 struct Key {
     drive: u16,
     op: Op,
     sector: u64,
-}
-
-/// The numbers of the first and the last waiting I/O with one key.
-#[derive(Clone, Copy, Debug)]
-struct Chain {
-    head: u64,
-    tail: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,8 +67,6 @@ struct Waiting {
     application: u16,
     is_own: bool,
     state: State,
-    /// The next I/O with the same key.
-    next: Option<u64>,
 }
 
 /// Pairs starts with ends, and gives out I/Os in the order in which they left.
@@ -84,7 +75,10 @@ pub(crate) struct Pairing {
     waiting: VecDeque<Waiting>,
     /// The number of the first I/O that waits.
     first: u64,
-    chains: HashMap<Key, Chain>,
+    /// The numbers of I/Os on their way, by key, and for equal keys by turn.
+    on_way: BTreeMap<(Key, u64), u64>,
+    /// How many I/Os were put on their way so far.
+    turns: u64,
     /// The thread and the application that gave a request to the scheduler.
     submitters: HashMap<Key, (u32, u16)>,
     /// For each drive: when its first I/O left, and when the last one that was given out did.
@@ -135,7 +129,7 @@ impl Pairing {
     /// Notes that steps are missing. I/Os on their way may have ended unseen, so pairing them with a later
     /// end would be a guess.
     pub(crate) fn forget(&mut self) {
-        self.chains.clear();
+        self.on_way.clear();
         self.submitters.clear();
         for waiting in self.waiting.iter_mut().filter(|waiting| waiting.state == State::Open) {
             waiting.state = State::Unknown;
@@ -152,8 +146,11 @@ impl Pairing {
                 if patient {
                     return None;
                 }
-                let key = front.key;
-                self.unchain(key, self.first);
+                let (key, first) = (front.key, self.first);
+                // An I/O that ended in parts need not be the first of its key.
+                let mut with_key = self.on_way.range((key, 0)..=(key, u64::MAX));
+                let place = with_key.find(|(_, number)| **number == first).map(|(place, _)| *place);
+                place.and_then(|place| self.on_way.remove(&place));
             }
             if let Some(paired) = self.give_out() {
                 return Some(paired);
@@ -203,13 +200,12 @@ impl Pairing {
             application,
             is_own,
             state: State::Open,
-            next: None,
         });
-        self.chain(key, number);
+        self.put_on_way(key, number);
     }
 
     fn requeue(&mut self, key: Key, event: &BlockEvent) {
-        let Some(number) = self.unchain_head(key) else { return };
+        let Some(number) = self.take_off_way(key) else { return };
         let waiting = self.waiting_mut(number);
         waiting.state = State::Withdrawn;
         let submitter = (event.thread, waiting.application);
@@ -225,7 +221,7 @@ impl Pairing {
     }
 
     fn complete(&mut self, key: Key, event: &BlockEvent) {
-        let Some(number) = self.unchain_head(key) else {
+        let Some(number) = self.take_off_way(key) else {
             self.counts.headless += 1;
             return;
         };
@@ -241,7 +237,7 @@ impl Pairing {
             // The rest ends later; its key has the sector at which it begins.
             let rest = Key { sector: key.sector.saturating_add(event.sectors.into()), ..key };
             waiting.key = rest;
-            self.chain(rest, number);
+            self.put_on_way(rest, number);
         }
     }
 
@@ -250,47 +246,16 @@ impl Pairing {
     }
 
     /// Puts an I/O behind all others of its key.
-    fn chain(&mut self, key: Key, number: u64) {
-        match self.chains.get_mut(&key) {
-            Some(chain) => {
-                let tail = std::mem::replace(&mut chain.tail, number);
-                self.waiting_mut(tail).next = Some(number);
-            }
-            None => {
-                self.chains.insert(key, Chain { head: number, tail: number });
-            }
-        }
-        self.waiting_mut(number).next = None;
-    }
-
-    /// Removes this I/O from those with its key; an I/O that ended in parts need not be their first.
-    fn unchain(&mut self, key: Key, number: u64) {
-        let Some(Chain { head, tail }) = self.chains.get(&key).copied() else { return };
-        if head == number {
-            self.unchain_head(key);
-            return;
-        }
-        let mut before = head;
-        while let Some(next) = self.waiting_mut(before).next.filter(|next| *next != number) {
-            before = next;
-        }
-        let after = self.waiting_mut(number).next;
-        self.waiting_mut(before).next = after;
-        if tail == number {
-            self.chains.get_mut(&key).expect("it was there").tail = before;
-        }
+    fn put_on_way(&mut self, key: Key, number: u64) {
+        self.on_way.insert((key, self.turns), number);
+        self.turns += 1;
     }
 
     /// Takes the I/O with this key that has waited longest.
-    fn unchain_head(&mut self, key: Key) -> Option<u64> {
-        let head = self.chains.get(&key)?.head;
-        match self.waiting_mut(head).next {
-            Some(next) => self.chains.get_mut(&key).expect("it was there").head = next,
-            None => {
-                self.chains.remove(&key);
-            }
-        }
-        Some(head)
+    fn take_off_way(&mut self, key: Key) -> Option<u64> {
+        let (place, _) = self.on_way.range((key, 0)..=(key, u64::MAX)).next()?;
+        let place = *place;
+        self.on_way.remove(&place)
     }
 }
 
@@ -410,9 +375,9 @@ mod tests {
             given += drain(&mut pairing, at).len();
         }
         assert_eq!(given, WAITING_MOST);
-        assert!(pairing.waiting.len() <= WAITING_MOST && pairing.chains.len() <= WAITING_MOST);
+        assert!(pairing.waiting.len() <= WAITING_MOST && pairing.on_way.len() <= WAITING_MOST);
         assert_eq!(drain(&mut pairing, PATIENCE_NS + 4 * WAITING_MOST as u64).len(), WAITING_MOST);
-        assert!(pairing.chains.is_empty());
+        assert!(pairing.on_way.is_empty());
         for sector in 0..2 * SUBMITTERS_MOST as u64 {
             pairing.take(0, &event(Step::Insert, 0, Op::Write, sector, 8));
         }
@@ -439,7 +404,7 @@ mod tests {
             given.extend(drain(&mut pairing, u64::MAX));
             prop_assert!(given.len() <= issued);
             prop_assert!(given.windows(2).all(|pair| pair[0].1.at <= pair[1].1.at));
-            prop_assert!(pairing.chains.is_empty() && pairing.waiting.is_empty());
+            prop_assert!(pairing.on_way.is_empty() && pairing.waiting.is_empty());
         }
     }
 }

@@ -10,15 +10,18 @@ use rustix::ioctl::{Opcode, Updater, ioctl};
 use crate::block::DeviceNumber;
 use crate::wording::trim as wording;
 
-/// One piece of a file, in bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// One piece of a file, in bytes: `struct fiemap_extent` of linux/fiemap.h.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Extent {
     /// Where it starts in the file.
     pub(crate) logical: u64,
     /// Where it starts on the device of the file system.
     pub(crate) physical: u64,
     pub(crate) length: u64,
+    reserved64: [u64; 2],
     flags: u32,
+    reserved: [u32; 3],
 }
 
 impl Extent {
@@ -67,34 +70,23 @@ struct Fiemap {
     mapped: u32,
     room: u32,
     reserved: u32,
-    extents: [RawExtent; EXTENTS_AT_ONCE],
+    extents: [Extent; EXTENTS_AT_ONCE],
 }
 
-/// `struct fiemap_extent` of linux/fiemap.h.
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct RawExtent {
-    logical: u64,
-    physical: u64,
-    length: u64,
-    reserved64: [u64; 2],
-    flags: u32,
-    reserved: [u32; 3],
+impl Fiemap {
+    /// A request for a range of a file, with space for extents.
+    fn of_range(range: Range<u64>, flags: u32) -> Self {
+        Self {
+            start: range.start,
+            length: range.end - range.start,
+            flags,
+            mapped: 0,
+            room: EXTENTS_AT_ONCE as u32,
+            reserved: 0,
+            extents: [Extent::default(); EXTENTS_AT_ONCE],
+        }
+    }
 }
-
-const NO_EXTENT: RawExtent =
-    RawExtent { logical: 0, physical: 0, length: 0, reserved64: [0; 2], flags: 0, reserved: [0; 3] };
-
-/// An empty request, with space for extents.
-const NO_EXTENTS: Fiemap = Fiemap {
-    start: 0,
-    length: 0,
-    flags: 0,
-    mapped: 0,
-    room: EXTENTS_AT_ONCE as u32,
-    reserved: 0,
-    extents: [NO_EXTENT; EXTENTS_AT_ONCE],
-};
 
 /// What happens to a file's data that is still in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,7 +106,7 @@ pub(crate) fn extents(file: impl AsFd, bytes: u64, flush: Flush) -> Result<Vec<E
     let mut start = 0;
     while start < bytes {
         let flags = if flush == Flush::First { FLAG_SYNC } else { 0 };
-        let mut map = Fiemap { start, length: bytes - start, flags, ..NO_EXTENTS };
+        let mut map = Fiemap::of_range(start..bytes, flags);
         // SAFETY: the kernel reads the header and writes it and at most `room` extents behind it, all of
         // which are in `map`.
         unsafe { ioctl(&file, Updater::<FS_IOC_FIEMAP, Fiemap>::new(&mut map)) }?;
@@ -161,20 +153,15 @@ fn is_possible(extent: &Extent) -> bool {
 /// The extents of one answer, and whether it reaches the end of the file.
 fn parse(map: &Fiemap) -> (Vec<Extent>, bool) {
     let count = (map.mapped as usize).min(EXTENTS_AT_ONCE);
-    let raw = &map.extents[..count];
-    let extents = raw.iter().map(|raw| Extent {
-        logical: raw.logical,
-        physical: raw.physical,
-        length: raw.length,
-        flags: raw.flags,
-    });
-    (extents.filter(is_possible).collect(), raw.iter().any(|raw| raw.flags & EXTENT_LAST != 0))
+    let extents = &map.extents[..count];
+    let is_last = extents.iter().any(|extent| extent.flags & EXTENT_LAST != 0);
+    (extents.iter().copied().filter(is_possible).collect(), is_last)
 }
 
 /// Reads an answer of FIEMAP with these extents (logical, physical, length, flags), for fuzzers. Returns
 /// whether it has any.
 pub(crate) fn fuzzed_extents(bytes: &[u8]) -> bool {
-    let mut map = Fiemap { mapped: (bytes.len() / 28) as u32, ..NO_EXTENTS };
+    let mut map = Fiemap { mapped: (bytes.len() / 28) as u32, ..Fiemap::of_range(0..0, 0) };
     for (raw, bytes) in map.extents.iter_mut().zip(bytes.chunks_exact(28)) {
         let number = |at: usize| crate::standards::little(bytes, at, 8).unwrap_or_default();
         (raw.logical, raw.physical, raw.length) = (number(0), number(8), number(16));
@@ -324,22 +311,21 @@ mod tests {
     use super::*;
 
     fn extent(logical: u64, physical: u64, length: u64, flags: u32) -> Extent {
-        Extent { logical, physical, length, flags }
+        Extent { logical, physical, length, flags, ..Extent::default() }
     }
 
     #[test]
     fn the_kernels_structures_have_their_sizes() {
-        assert_eq!(size_of::<RawExtent>(), 56);
+        assert_eq!(size_of::<Extent>(), 56);
         assert_eq!(size_of::<Fiemap>(), 32 + 56 * EXTENTS_AT_ONCE);
     }
 
     #[test]
     fn an_answer_is_read_as_far_as_it_goes() {
-        let mut map = Fiemap { mapped: 2, ..NO_EXTENTS };
-        map.extents[0] = RawExtent { logical: 0, physical: 8192, length: 4096, flags: 0, ..NO_EXTENT };
-        map.extents[1] =
-            RawExtent { logical: 4096, physical: 40960, length: 4096, flags: 0x1001, ..NO_EXTENT };
-        map.extents[2] = RawExtent { length: 1, ..NO_EXTENT };
+        let mut map = Fiemap { mapped: 2, ..Fiemap::of_range(0..0, 0) };
+        map.extents[0] = extent(0, 8192, 4096, 0);
+        map.extents[1] = extent(4096, 40960, 4096, 0x1001);
+        map.extents[2] = extent(0, 0, 1, 0);
         let (extents, is_last) = parse(&map);
         assert_eq!(extents, [extent(0, 8192, 4096, 0), extent(4096, 40960, 4096, 0x1001)]);
         assert!(is_last);

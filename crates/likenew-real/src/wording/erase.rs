@@ -228,8 +228,6 @@ likenew_core::sentences! {
         "{path} has no Sanitize; discard it, or overwrite it instead.";
     pub(crate) fn ata_sanitize_command(path: impl Display, option: &str) =
         "    hdparm --yes-i-know-what-i-am-doing {option} {path}";
-    pub(crate) fn no_nvme_sanitize(path: impl Display) =
-        "{path} has no Sanitize; discard it, or format it with an erase instead.";
     pub(crate) fn nvme_sanitize_command(path: impl Display, action: &str) =
         "    nvme sanitize {path} {action} --ause";
 }

@@ -169,8 +169,9 @@ pub(crate) const NO_HOST_MEMORY: &str = "it requests none";
 
 // ## What a drive warns of
 
-pub(crate) fn attribute_warning(id: u8, value: u8, threshold: u8) -> String {
-    format!("attribute {id} is at {value}, its threshold is {threshold}")
+likenew_core::sentences! {
+    pub(crate) fn attribute_warning(id: u8, value: u8, threshold: u8) =
+        "attribute {id} is at {value}, its threshold is {threshold}";
 }
 
 pub(crate) const SPARE_80_USED: &str = "80% of its spare blocks are used";
@@ -193,9 +194,9 @@ pub(crate) const A_BRIDGE_ABOVE: &str = "a bridge above";
 
 // ## Facts that were read from the outputs of programs
 
-/// The name of a drive whose name and model are unknown.
-pub(crate) fn drive_number(number: usize) -> String {
-    format!("drive {number}")
+likenew_core::sentences! {
+    /// The name of a drive whose name and model are unknown.
+    pub(crate) fn drive_number(number: usize) = "drive {number}";
 }
 
 pub(crate) const NO_HEALTH: &str = "no output of smartctl or nvme about it is there";

@@ -149,6 +149,11 @@ fn more_than_a_cut_tears_is_left_alone_without_the_owners_word() {
         cut.device.scribble(FREE.start, &other);
         let error = cut.refuses();
         assert!(matches!(error, RefreshError::TooMuch { .. }), "{error}");
+        let text = error.to_string();
+        assert!(
+            text.contains("Keep the journal") && !text.contains("confirm"),
+            "no command confirms it: {text}"
+        );
         let Cut { device, journal, salvage, .. } = &mut cut;
         let inspected =
             InspectedRefresh::inspect(device, journal, IDENTITY).unwrap().with_owner_confirmation();

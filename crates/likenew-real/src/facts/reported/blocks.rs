@@ -44,17 +44,9 @@ fn read_tree(value: &Value, parent: Option<&str>, depth: usize, into: &mut Readi
     const DEPTH_MAX: usize = 32;
     let name = value.get("name").or_else(|| value.get("kname")).and_then(Value::as_str);
     let Some(name) = name.filter(|_| depth < DEPTH_MAX) else { return false };
-    let cell = |value: &Value| match value {
-        Value::String(text) => Some(text.trim().to_owned()),
-        Value::Number(number) => Some(number.to_string()),
-        Value::Bool(flag) => Some(flag.to_string()),
-        Value::Array(items) => items.iter().find_map(|item| Some(item.as_str()?.trim().to_owned())),
-        _ => None,
-    };
-    let cells = value.as_object().into_iter().flatten();
-    let cells = cells.filter_map(|(column, value)| Some((column.clone(), cell(value)?))).collect();
-    let row = Row { indent: 0, cells };
-    read_device(&Device { name: name.to_owned(), parent: parent.map(str::to_owned), row }, into);
+    let device =
+        Device { name: name.to_owned(), parent: parent.map(str::to_owned), row: Row::of_json(value) };
+    read_device(&device, into);
     for child in value.get("children").and_then(Value::as_array).into_iter().flatten() {
         read_tree(child, Some(name), depth + 1, into);
     }
@@ -136,7 +128,7 @@ fn put_layer(device: &Device, kind: LayerKind, into: &mut Reading) {
         ..Layer::default()
     };
     let parent = device.parent.clone();
-    let layer = into.layer(&device.name);
+    let (layer, _) = into.layer(&device.name);
     let on = std::mem::take(&mut layer.on);
     if layer.kind == LayerKind::Other {
         *layer = Layer { name: device.name.clone(), kind, on, ..new };
@@ -168,8 +160,7 @@ fn put_drive(device: &Device, into: &mut Reading) {
     };
     // Behind USB the kernel takes every disk for a rotating one.
     let is_flash = device.flag("rota") == Some(false) && tran.as_deref() != Some("usb");
-    let from = into.origin.clone();
-    let drive = into.drive(&mark);
+    let (drive, from) = into.drive(&mark);
     // lsblk rounds unless it prints bytes; other outputs are exact.
     from.fill(&mut drive.identity.capacity_bytes, mark.capacity_bytes);
     from.fill(&mut drive.identity.firmware, device.text("rev"));
@@ -182,8 +173,7 @@ fn put_file_system(device: &Device, into: &mut Reading) {
     let point = ["mountpoint", "mountpoints"].iter().find_map(|column| device.text(column));
     let Some(point) = point.filter(|point| point.starts_with('/')) else { return };
     let percent = device.text("fsuse%").and_then(|text| text.trim_end_matches('%').parse().ok());
-    let from = into.origin.clone();
-    let file_system = into.file_system(&point);
+    let (file_system, from) = into.file_system(&point);
     from.fill(&mut file_system.kind, device.text("fstype"));
     from.fill(&mut file_system.source, Some(format!("/dev/{}", device.name)));
     from.fill(&mut file_system.used_bytes, device.bytes("fsused"));
@@ -249,8 +239,7 @@ fn read_identity(text: &[&str], device: Option<String>, into: &mut Reading) -> b
     });
     let serial = field("Serial Number");
     let mark = Mark { name: device.clone(), model, serial, kind: DriveKind::Sata, ..Mark::default() };
-    let from = into.origin.clone();
-    let drive = into.drive(&mark);
+    let (drive, from) = into.drive(&mark);
     from.fill(&mut drive.identity.firmware, field("Firmware Revision"));
     from.fill(&mut drive.identity.knows_trim, has("Data Set Management TRIM supported").then_some(true));
     from.fill(&mut drive.identity.rotation_rpm, rotation);
@@ -258,7 +247,7 @@ fn read_identity(text: &[&str], device: Option<String>, into: &mut Reading) -> b
         from.fill(&mut hop.line_bits_per_s_max, bits);
     }
     if let (Some(device), Some(is_on)) = (device, feature("Write cache")) {
-        let layer = into.layer(&device);
+        let (layer, from) = into.layer(&device);
         if layer.kind == LayerKind::Other {
             layer.kind = LayerKind::Disk;
         }
@@ -276,43 +265,35 @@ pub(super) fn is_iostat_head(line: &str) -> bool {
 /// Reads what programs do at the drives. The last report counts, since the first one goes back to the start of the system.
 pub(super) fn read_iostat(section: &Section<'_>, into: &mut Reading) -> bool {
     let (text, json) = (section.text(), section.json.as_ref());
-    let mut reports: Vec<Vec<(String, f64, f64)>> = Vec::new();
-    if let Some(json) = json {
-        let statistics = json.pointer("/sysstat/hosts/0/statistics").and_then(Value::as_array);
-        for report in statistics.into_iter().flatten() {
-            let disks = report.get("disk").and_then(Value::as_array).into_iter().flatten();
-            let number = |disk: &Value, name: &str| disk.get(name).and_then(Value::as_f64).unwrap_or(0.0);
-            let row = |disk: &Value| {
-                Some((
-                    disk.get("disk_device")?.as_str()?.to_owned(),
-                    number(disk, "rkB/s"),
-                    number(disk, "wkB/s"),
-                ))
-            };
-            reports.push(disks.filter_map(row).collect());
-        }
-    }
+    let statistics = json.and_then(|json| json.pointer("/sysstat/hosts/0/statistics")?.as_array());
+    let disks = |report: &Value| {
+        let disks = report.get("disk").and_then(Value::as_array);
+        disks.into_iter().flatten().map(Row::of_json).collect()
+    };
+    let mut reports: Vec<Vec<Row>> = statistics.into_iter().flatten().map(disks).collect();
     let heads = (0..text.len()).filter(|at| json.is_none() && is_iostat_head(text[*at]));
     for head in heads {
-        let names: Vec<&str> = text[head].split_whitespace().collect();
-        let place = |wanted: [&str; 2]| names.iter().position(|name| wanted.contains(name));
-        let [Some(read), Some(written)] = [place(["rkB/s", "rMB/s"]), place(["wkB/s", "wMB/s"])] else {
-            continue;
-        };
-        let unit = if names[read].contains("MB") { 1024.0 } else { 1.0 };
-        let rows = text[head + 1..].iter().take_while(|line| !line.trim().is_empty()).filter_map(|line| {
-            let cells: Vec<String> = line.split_whitespace().map(|cell| cell.replace(',', ".")).collect();
-            let number = |at: usize| cells.get(at)?.parse::<f64>().ok().map(|number| number * unit);
-            Some((cells.first()?.trim_end_matches(':').to_owned(), number(read)?, number(written)?))
-        });
-        reports.push(rows.collect());
+        let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        let rows = text[head + 1..].iter().take_while(|line| !line.trim().is_empty());
+        let row =
+            |line: &&str| Row { indent: 0, cells: words(text[head]).into_iter().zip(words(line)).collect() };
+        reports.push(rows.map(row).collect());
     }
     let [_, .., last] = &reports[..] else { return false };
-    for (name, read, written) in last {
-        if into.facts.drives.iter().any(|drive| drive.name == *name) {
-            let [read, written] = [read, written].map(|kib| into.origin.fact(Some((kib * 1024.0) as u64)));
-            let drive = into.drive(&Mark { name: Some(name.clone()), ..Mark::default() });
-            (drive.others_read_bytes_per_s, drive.others_write_bytes_per_s) = (read, written);
+    for row in last {
+        let rate = |letter: char| {
+            let of = |unit: &str| {
+                let cell = row.get(&[&format!("{letter}{unit}/s")])?;
+                cell.replace(',', ".").parse::<f64>().ok()
+            };
+            of("kB").or_else(|| Some(of("MB")? * 1024.0)).map(|kib| (kib * 1024.0) as u64)
+        };
+        let name = row.get(&["Device", "Device:", "disk_device"]).map(|name| name.trim_end_matches(':'));
+        let known = |name: &&str| into.facts.drives.iter().any(|drive| drive.name == *name);
+        if let Some(name) = name.filter(known) {
+            let (drive, from) = into.drive(&Mark { name: Some(name.to_owned()), ..Mark::default() });
+            drive.others_read_bytes_per_s = from.fact(rate('r'));
+            drive.others_write_bytes_per_s = from.fact(rate('w'));
         }
     }
     true

@@ -183,8 +183,7 @@ fn add_named(reading: &mut Reading) {
             .ok()
             .zip(captures[3].parse().ok())
             .and_then(|(count, block)| count.checked_mul(block));
-        let from = reading.origin.clone();
-        let drive = reading.drive(&Mark { name: Some(captures[1].to_owned()), ..Mark::default() });
+        let (drive, from) = reading.drive(&Mark { name: Some(captures[1].to_owned()), ..Mark::default() });
         from.fill(&mut drive.identity.capacity_bytes, bytes);
     }
 }

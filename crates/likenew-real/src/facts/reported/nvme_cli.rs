@@ -3,7 +3,7 @@
 use likenew_core::facts::{DriveKind, Fact};
 use serde_json::{Map, Value, json};
 
-use super::{Mark, Reading, Section, device_path, device_word, first_number, rows, table_lines};
+use super::{Mark, Reading, Row, Section, device_path, device_word, first_number, rows, table_lines};
 use crate::facts::smartmontools::{NVME_LOG, Smartctl};
 
 pub(super) fn is_list_head(line: &str) -> bool {
@@ -11,35 +11,24 @@ pub(super) fn is_list_head(line: &str) -> bool {
 }
 
 pub(super) fn read_list(section: &Section<'_>, into: &mut Reading) -> bool {
-    let (text, json) = (section.text(), section.json.as_ref());
-    let mut has_drives = false;
-    let mut put = |path: &str, model: &str, serial: &str, firmware: &str, bytes: Option<u64>| {
-        let Some(name) = device_path(path) else { return };
-        let text = |text: &str| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
-        let (model, serial) = (text(model), text(serial));
-        let mark = Mark { name: Some(name), model, serial, capacity_bytes: bytes, ..Mark::default() };
-        let from = into.origin.clone();
-        let drive = into.drive(&mark);
-        drive.kind = DriveKind::Nvme;
-        from.fill(&mut drive.identity.firmware, text(firmware));
-        from.fill(&mut drive.identity.capacity_bytes, bytes);
-        has_drives = true;
+    let devices = match &section.json {
+        Some(json) => json["Devices"].as_array().into_iter().flatten().map(Row::of_json).collect(),
+        None => rows(table_lines(section.text())),
     };
-    for device in json.and_then(|json| json["Devices"].as_array()).into_iter().flatten() {
-        let field = |key: &str| device[key].as_str().unwrap_or_default();
-        put(
-            field("DevicePath"),
-            field("ModelNumber"),
-            field("SerialNumber"),
-            field("Firmware"),
-            device["PhysicalSize"].as_u64(),
-        );
-    }
-    if json.is_none() {
-        for row in rows(table_lines(text)) {
-            let cell = |names: &[&str]| row.get(names).unwrap_or_default();
-            put(cell(&["Node"]), cell(&["Model"]), cell(&["SN"]), cell(&["FW Rev"]), None);
+    let mut has_drives = false;
+    for device in devices {
+        let text = |columns: [&str; 2]| device.get(&columns).map(str::to_owned);
+        let name = device.get(&["Node", "DevicePath"]).and_then(device_path);
+        let (model, serial) = (text(["Model", "ModelNumber"]), text(["SN", "SerialNumber"]));
+        let capacity_bytes = device.get(&["PhysicalSize"]).and_then(|bytes| bytes.parse().ok());
+        if name.is_none() {
+            continue;
         }
+        let (drive, from) = into.drive(&Mark { name, model, serial, capacity_bytes, ..Mark::default() });
+        drive.kind = DriveKind::Nvme;
+        from.fill(&mut drive.identity.firmware, text(["FW Rev", "Firmware"]));
+        from.fill(&mut drive.identity.capacity_bytes, capacity_bytes);
+        has_drives = true;
     }
     has_drives
 }
@@ -77,8 +66,7 @@ pub(super) fn read_identify(section: &Section<'_>, into: &mut Reading) -> bool {
     }
     // Temperatures are in kelvins, 0 where there is none (NVMe base specification 2.0, figure 275).
     let celsius = |key| number(key).filter(|kelvins| *kelvins > 0).map(|kelvins| kelvins as f64 - 273.0);
-    let from = into.origin.clone();
-    let drive = into.drive(&Mark { name: device(section), model, serial, ..Mark::default() });
+    let (drive, from) = into.drive(&Mark { name: device(section), model, serial, ..Mark::default() });
     drive.kind = DriveKind::Nvme;
     from.fill(&mut drive.identity.firmware, text("fr"));
     from.fill(&mut drive.identity.capacity_bytes, number("tnvmcap").filter(|bytes| *bytes > 0));
@@ -161,7 +149,7 @@ pub(super) fn read_smart(section: &Section<'_>, into: &mut Reading) -> bool {
     let mut nvme = into.facts.drives.iter().filter(|drive| drive.kind == DriveKind::Nvme);
     let only = nvme.next().filter(|_| nvme.next().is_none()).map(|drive| drive.name.clone());
     let name = own.or_else(|| device(section)).or(only);
-    let drive = into.drive(&Mark { name, ..Mark::default() });
+    let (drive, _) = into.drive(&Mark { name, ..Mark::default() });
     drive.kind = DriveKind::Nvme;
     Smartctl::of_json(answer).complete(drive, Fact::NotQueried);
     true

@@ -71,10 +71,9 @@ fn read_answer(answer: Value, device: Option<String>, into: &mut Reading) -> boo
         return false;
     }
     if let Some(reason) = message.reason() {
-        let failing = Fact::unknown(reason, into.origin.0.clone());
-        let drive = into.drive(&Mark { name: device, ..Mark::default() });
+        let (drive, from) = into.drive(&Mark { name: device, ..Mark::default() });
         if drive.health.failing.value().is_none() {
-            drive.health.failing = failing;
+            drive.health.failing = Fact::unknown(reason, from.0.clone());
         }
         return true;
     }
@@ -86,8 +85,7 @@ fn read_answer(answer: Value, device: Option<String>, into: &mut Reading) -> boo
         kind: kind_of(words("/device/protocol"), words("/device/type"), &answer),
     };
     let hashed = hashed_serial(&into.roots, serial);
-    let from = into.origin.clone();
-    let drive = into.drive(&mark);
+    let (drive, from) = into.drive(&mark);
     message.complete(drive, hashed);
     message.describe(drive);
     let family = answer["model_family"].as_str();
@@ -204,110 +202,21 @@ impl Answer {
 
     /// Reads a line `NAME: VALUE`.
     fn field(&mut self, name: &str, value: &str) {
-        let text = || Some(value).filter(|value| !matches!(*value, "" | "--" | "-")).map(str::to_owned);
+        for (_, pointer, read) in FIELDS.iter().filter(|(names, ..)| names.contains(&name)) {
+            self.put_some(pointer, read(value));
+        }
+        if let Some((_, key)) = NVME_FIELDS.iter().find(|(field, _)| *field == name) {
+            self.put_some(&format!("{NVME_LOG}/{key}"), number(value));
+        }
         match name {
-            "Device Model" | "Model Number" => self.put_some("/model_name", text()),
-            "Vendor" => self.put_some("/scsi_vendor", text()),
             "Product" => {
                 let vendor = self.0["scsi_vendor"].as_str().filter(|vendor| !vendor.trim().is_empty());
                 let name = vendor.map_or_else(|| value.to_owned(), |vendor| format!("{vendor} {value}"));
                 self.put("/scsi_model_name", name);
             }
-            "Device" if value.contains("Version:") => {
-                let model = value.split("Version:").next().unwrap_or_default().trim();
-                self.put("/scsi_model_name", model.split_whitespace().collect::<Vec<_>>().join(" "));
-            }
-            "Model Family" => {
-                self.put_some("/model_family", text());
-                self.put("/in_smartctl_database", true);
-            }
-            "Device is" => self.put("/in_smartctl_database", value.starts_with("In smartctl database")),
-            "Serial Number" | "Serial number" => self.put_some("/serial_number", text()),
-            "Firmware Version" => self.put_some("/firmware_version", text()),
-            "Revision" => self.put_some("/scsi_revision", text()),
-            "User Capacity" | "Total NVM Capacity" | "Namespace 1 Size/Capacity" => {
-                // A controller may report a total of 0.
-                let bytes = BYTES
-                    .captures(value)
-                    .map_or(value, |captures| captures.get(1).map_or("", |digits| digits.as_str()));
-                self.put_some("/user_capacity/bytes", first_number(bytes).filter(|bytes| *bytes > 0));
-            }
-            "Rotation Rate" if value.starts_with("Solid State") => self.put("/rotation_rate", 0),
-            "Rotation Rate" if value.ends_with("rpm") => {
-                self.put_some("/rotation_rate", first_number(value));
-            }
-            "SATA Version is" => self.link_speed(value),
-            "TRIM Command" => {
-                self.put("/trim/supported", value.starts_with("Available"));
-            }
-            "Transport protocol" => self.put("/scsi_transport_protocol/name", value),
-            "SMART support is" if value.starts_with("Unavailable") => {
-                self.put("/smart_support/available", false);
-            }
-            "SMART support is" if value.starts_with("Disabled") => self.put("/smart_support/enabled", false),
-            "ATA Version is" => self.put("/device/protocol", "ATA"),
-            "NVMe Version" => self.put("/device/protocol", "NVMe"),
-            _ => self.state(name, value),
-        }
-    }
-
-    fn link_speed(&mut self, value: &str) {
-        let bits = |text: &str| {
-            let gigabits: f64 = GIGABITS.captures(text)?[1].parse().ok()?;
-            Some(
-                json!({ "units_per_second": (gigabits * 10.0).round() as u64, "bits_per_unit": 100_000_000 }),
-            )
-        };
-        let (most, current) = value.split_once("(current:").unwrap_or((value, ""));
-        self.put_some("/interface_speed/max", bits(most));
-        self.put_some("/interface_speed/current", bits(current));
-    }
-
-    /// Reads a line about health or counters.
-    fn state(&mut self, name: &str, value: &str) {
-        let number = || first_number(value);
-        match name {
-            "SMART overall-health self-assessment test result" => {
-                self.put("/smart_status/passed", value.starts_with("PASSED"));
-            }
-            "SMART Health Status" => self.put("/smart_status/passed", value.starts_with("OK")),
-            "Temperature" | "Current Temperature" | "Current Drive Temperature" => {
-                self.put_some("/temperature/current", number().filter(|_| value.contains('C')));
-            }
-            "Warning  Comp. Temp. Threshold" => {
-                self.put_some("/nvme_composite_temperature_threshold/warning", number())
-            }
-            "Critical Comp. Temp. Threshold" => {
-                self.put_some("/nvme_composite_temperature_threshold/critical", number())
-            }
-            "Power Cycles" | "Accumulated start-stop cycles" => self.put_some("/power_cycle_count", number()),
-            "Power On Hours" | "number of hours powered up" => {
-                self.put_some("/power_on_time/hours", number())
-            }
-            "Accumulated power on time, hours" => {
-                // `hours:minutes 12345:23`
-                let hours =
-                    value.strip_prefix("minutes ").or(value.split_once("minutes ").map(|halves| halves.1));
-                self.put_some("/power_on_time/hours", hours.and_then(first_number));
-            }
-            "Elements in grown defect list" => self.put_some("/scsi_grown_defect_list", number()),
             // smartctl's JSON repeats this line, and has no field for it.
             "Non-medium error count" => self.push("/smartctl/output", json!(format!("{name}: {value}"))),
-            "Percentage used endurance indicator" => {
-                self.put_some("/scsi_percentage_used_endurance_indicator", number());
-            }
-            "ATA Error Count" | "Device Error Count" => {
-                self.put_some("/ata_smart_error_log/summary/count", number())
-            }
-            "Critical Warning" => {
-                let flags = value.strip_prefix("0x").and_then(|digits| u64::from_str_radix(digits, 16).ok());
-                self.put_some(&format!("{NVME_LOG}/critical_warning"), flags);
-            }
-            _ => {
-                if let Some((_, key)) = NVME_FIELDS.iter().find(|(field, _)| *field == name) {
-                    self.put_some(&format!("{NVME_LOG}/{key}"), number());
-                }
-            }
+            _ => {}
         }
     }
 
@@ -405,6 +314,93 @@ fn raw_number(text: &str) -> Option<u64> {
             digits.parse().ok()
         }
     }
+}
+
+/// The names of a line `NAME: VALUE`, the place of its value in smartctl's JSON, and what is read of the value.
+type Field = (&'static [&'static str], &'static str, fn(&str) -> Option<Value>);
+
+/// Lines about a drive. The first one that has a place's value counts.
+const FIELDS: [Field; 31] = [
+    (&["Device Model", "Model Number"], "/model_name", text),
+    (&["Vendor"], "/scsi_vendor", text),
+    (&["Device"], "/scsi_model_name", |value| {
+        let (model, _) = value.split_once("Version:")?;
+        Some(model.split_whitespace().collect::<Vec<_>>().join(" ").into())
+    }),
+    (&["Model Family"], "/model_family", text),
+    (&["Model Family"], "/in_smartctl_database", |_| Some(true.into())),
+    (&["Device is"], "/in_smartctl_database", |value| begins(value, "In smartctl database")),
+    (&["Serial Number", "Serial number"], "/serial_number", text),
+    (&["Firmware Version"], "/firmware_version", text),
+    (&["Revision"], "/scsi_revision", text),
+    (
+        &["User Capacity", "Total NVM Capacity", "Namespace 1 Size/Capacity"],
+        "/user_capacity/bytes",
+        |value| {
+            let bytes =
+                BYTES.captures(value).and_then(|bytes| bytes.get(1)).map_or(value, |bytes| bytes.as_str());
+            // A controller may report a total of 0.
+            first_number(bytes).filter(|bytes| *bytes > 0).map(Value::from)
+        },
+    ),
+    (&["Rotation Rate"], "/rotation_rate", |value| match value {
+        value if value.starts_with("Solid State") => Some(0.into()),
+        value if value.ends_with("rpm") => number(value),
+        _ => None,
+    }),
+    (&["SATA Version is"], "/interface_speed/max", |value| speed(value.split("(current:").next()?)),
+    (&["SATA Version is"], "/interface_speed/current", |value| speed(value.split_once("(current:")?.1)),
+    (&["TRIM Command"], "/trim/supported", |value| begins(value, "Available")),
+    (&["Transport protocol"], "/scsi_transport_protocol/name", |value| Some(value.into())),
+    (&["SMART support is"], "/smart_support/available", |value| unless(value, "Unavailable")),
+    (&["SMART support is"], "/smart_support/enabled", |value| unless(value, "Disabled")),
+    (&["ATA Version is"], "/device/protocol", |_| Some("ATA".into())),
+    (&["NVMe Version"], "/device/protocol", |_| Some("NVMe".into())),
+    (&["SMART overall-health self-assessment test result"], PASSED, |value| begins(value, "PASSED")),
+    (&["SMART Health Status"], PASSED, |value| begins(value, "OK")),
+    (&["Temperature", "Current Temperature", "Current Drive Temperature"], "/temperature/current", |value| {
+        number(value).filter(|_| value.contains('C'))
+    }),
+    (&["Warning  Comp. Temp. Threshold"], "/nvme_composite_temperature_threshold/warning", number),
+    (&["Critical Comp. Temp. Threshold"], "/nvme_composite_temperature_threshold/critical", number),
+    (&["Power Cycles", "Accumulated start-stop cycles"], "/power_cycle_count", number),
+    (&["Power On Hours", "number of hours powered up"], "/power_on_time/hours", number),
+    // `Accumulated power on time, hours:minutes 12345:23`
+    (&["Accumulated power on time, hours"], "/power_on_time/hours", |value| {
+        number(value.split_once("minutes ")?.1)
+    }),
+    (&["Elements in grown defect list"], "/scsi_grown_defect_list", number),
+    (&["Percentage used endurance indicator"], "/scsi_percentage_used_endurance_indicator", number),
+    (&["ATA Error Count", "Device Error Count"], "/ata_smart_error_log/summary/count", number),
+    (&["Critical Warning"], "/nvme_smart_health_information_log/critical_warning", |value| {
+        u64::from_str_radix(value.strip_prefix("0x")?, 16).ok().map(Value::from)
+    }),
+];
+
+/// The place of whether a drive passes.
+const PASSED: &str = "/smart_status/passed";
+
+fn text(value: &str) -> Option<Value> {
+    Some(value).filter(|value| !matches!(*value, "" | "--" | "-")).map(Value::from)
+}
+
+fn number(value: &str) -> Option<Value> {
+    first_number(value).map(Value::from)
+}
+
+fn begins(value: &str, words: &str) -> Option<Value> {
+    Some(value.starts_with(words).into())
+}
+
+/// `false` for a value that begins with these words; any other says nothing.
+fn unless(value: &str, words: &str) -> Option<Value> {
+    value.starts_with(words).then(|| false.into())
+}
+
+/// A link's speed, as in `6.0 Gb/s`.
+fn speed(value: &str) -> Option<Value> {
+    let gigabits: f64 = GIGABITS.captures(value)?[1].parse().ok()?;
+    Some(json!({ "units_per_second": (gigabits * 10.0).round() as u64, "bits_per_unit": 100_000_000 }))
 }
 
 /// Lines of an NVMe drive's health log, and their keys in JSON.

@@ -35,8 +35,7 @@ pub(super) fn read_mounts(section: &Section<'_>, into: &mut Reading) -> bool {
         let immediate =
             if &mount[3] == "btrfs" { has("discard").then_some(true) } else { Some(has("discard")) };
         let compresses = has("compress") || has("compress-force");
-        let from = into.origin.clone();
-        let file_system = into.file_system(&mount[2]);
+        let (file_system, from) = into.file_system(&mount[2]);
         from.fill(&mut file_system.kind, Some(mount[3].to_owned()));
         from.fill(&mut file_system.source, Some(mount[1].to_owned()));
         from.fill(&mut file_system.compresses, (&mount[3] == "btrfs").then_some(compresses));
@@ -79,8 +78,7 @@ fn read_usage(row: &Row, unit: u64, into: &mut Reading) -> bool {
         |names: &[&str]| row.get(names).and_then(bytes_of).and_then(|number| number.checked_mul(unit));
     let percent =
         row.get(&["Use%", "Capacity", "%Used"]).and_then(|text| text.trim_end_matches('%').parse().ok());
-    let from = into.origin.clone();
-    let file_system = into.file_system(point);
+    let (file_system, from) = into.file_system(point);
     from.fill(&mut file_system.source, Some(source.to_owned()));
     from.fill(&mut file_system.kind, row.get(&["Type"]).map(str::to_owned));
     from.fill(&mut file_system.used_bytes, bytes(&["Used"]));
@@ -139,7 +137,6 @@ pub(super) fn read_mdstat(section: &Section<'_>, into: &mut Reading) -> bool {
     pattern!(COUNT = r"\[(\d+)/(\d+)\] \[[U_]+\]");
     pattern!(TASK = r"(resync|recovery|reshape|check)\s*=");
     pattern!(CHUNK = r"(\d+)k chunks?");
-    let from = into.origin.clone();
     let mut array: Option<String> = None;
     let mut has_arrays = false;
     for line in text {
@@ -147,17 +144,17 @@ pub(super) fn read_mdstat(section: &Section<'_>, into: &mut Reading) -> bool {
             let mut words = rest
                 .split_whitespace()
                 .filter(|word| !matches!(*word, "active" | "(read-only)" | "(auto-read-only)"));
-            let level = from.fact(words.next().map(str::to_owned));
+            let level = words.next().map(str::to_owned);
             let members = words.filter_map(|word| Some(word.split_once('[')?.0.to_owned())).collect();
-            let layer = into.layer(name);
-            (layer.kind, layer.on, layer.level) = (LayerKind::Array, members, level);
+            let (layer, from) = into.layer(name);
+            (layer.kind, layer.on, layer.level) = (LayerKind::Array, members, from.fact(level));
             array = Some(name.to_owned());
             has_arrays = true;
         }
         let Some(name) = array.clone() else { continue };
         let count =
             |group: usize| COUNT.captures(line).and_then(|captures| captures[group].parse::<u64>().ok());
-        let layer = into.layer(&name);
+        let (layer, from) = into.layer(&name);
         if let (Some(total), Some(there)) = (count(1), count(2)) {
             layer.members_missing = from.fact(Some(total.saturating_sub(there)));
         }
@@ -183,19 +180,19 @@ pub(super) fn read_pools(section: &Section<'_>, into: &mut Reading) -> bool {
     let mut is_table = false;
     let mut has_pools = false;
     let (mut missing, mut errors) = (0, 0);
-    let from = into.origin.clone();
     for line in text {
         let words: Vec<&str> = line.split_whitespace().collect();
         match words[..] {
             ["pool:", name, ..] => {
                 (pool, is_table, missing, errors) = (Some(name.to_owned()), false, 0, 0);
-                let layer = into.layer(name);
+                let (layer, from) = into.layer(name);
                 (layer.kind, layer.level) = (LayerKind::Array, from.fact(Some("zfs".to_owned())));
                 has_pools = true;
             }
             ["scan:", task @ ("resilver" | "scrub"), "in", "progress", ..] => {
                 if let Some(name) = &pool {
-                    into.layer(name).busy_with = from.fact(Some(task.to_owned()));
+                    let (layer, from) = into.layer(name);
+                    layer.busy_with = from.fact(Some(task.to_owned()));
                 }
             }
             ["NAME", "STATE", "READ", "WRITE", "CKSUM"] => is_table = true,
@@ -211,7 +208,7 @@ pub(super) fn read_pools(section: &Section<'_>, into: &mut Reading) -> bool {
                     errors += counts;
                 }
                 if let Some(pool) = &pool {
-                    let layer = into.layer(pool);
+                    let (layer, from) = into.layer(pool);
                     layer.members_missing = from.fact(Some(missing));
                     layer.member_errors = from.fact(Some(errors));
                 }

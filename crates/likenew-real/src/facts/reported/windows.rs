@@ -70,8 +70,7 @@ fn put(field: impl Fn(&str) -> Option<String>, into: &mut Reading) -> bool {
     let at_first =
         into.facts.drives.first().map(|drive| drive.name.clone()).filter(|_| only_disk && model.is_none());
     let serial = field("SerialNumber").map(|text| text.trim_end_matches('.').to_owned());
-    let from = into.origin.clone();
-    let drive = into.drive(&Mark { name: at_first, model, serial, kind, ..Mark::default() });
+    let (drive, from) = into.drive(&Mark { name: at_first, model, serial, kind, ..Mark::default() });
     let (identity, health) = (&mut drive.identity, &mut drive.health);
     from.fill(&mut identity.capacity_bytes, capacity);
     from.fill(&mut identity.rotation_rpm, (field("MediaType").as_deref() == Some("SSD")).then_some(0));
@@ -98,8 +97,7 @@ pub(super) fn read_fsutil(section: &Section<'_>, into: &mut Reading) -> bool {
     let ntfs = text.iter().find(|line| is_fsutil(line) && !line.trim_start().starts_with("ReFS"));
     let state = ntfs.and_then(|line| line.split_once('=')).and_then(|(_, value)| first_number(value));
     if state.is_some() {
-        let from = into.origin.clone();
-        let file_system = into.file_system("C:");
+        let (file_system, from) = into.file_system("C:");
         from.fill(&mut file_system.kind, Some("ntfs".to_owned()));
         from.fill(&mut file_system.trimming.immediate, state.map(|state| state == 0));
     }
