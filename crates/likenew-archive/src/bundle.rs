@@ -5,7 +5,7 @@
 //! else can look the number up. Names below `/dev/disk/by-id/` hold serial numbers and are hashed in the same way.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
@@ -129,11 +129,7 @@ fn kind_of(name: &str) -> Option<FileKind> {
 /// The run cannot be read, or the file cannot be written; then nothing is left of the file.
 pub fn export(folder: &Path, to: &Path, key: &ExportKey) -> Result<(), ArchiveError> {
     let record = Record::open(folder)?;
-    let file = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .open(to)
-        .map_err(ArchiveError::system("write", to))?;
+    let file = File::create_new(to).map_err(ArchiveError::system("write", to))?;
     let written = write_bundle(&record, file, to, key);
     if written.is_err() {
         // The earlier error says what is wrong.

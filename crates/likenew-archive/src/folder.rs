@@ -139,30 +139,6 @@ impl Lines {
         self.append(format!("{line}\n").as_bytes(), true)
     }
 
-    /// Adds lines in one write. They survive a kill of this program, and are durable after [`Lines::close`].
-    ///
-    /// # Errors
-    /// They could not be written. Then none of them is in the file.
-    ///
-    /// # Panics
-    /// A value cannot be written as JSON.
-    pub(crate) fn push_all<T: Serialize>(&mut self, values: &[T]) -> Result<(), ArchiveError> {
-        let mut text = Vec::new();
-        for value in values {
-            serde_json::to_writer(&mut text, value).expect("notes are plain values");
-            text.push(b'\n');
-        }
-        self.append(&text, false)
-    }
-
-    /// Makes all lines durable.
-    ///
-    /// # Errors
-    /// The system's error.
-    pub(crate) fn close(self) -> Result<(), ArchiveError> {
-        self.file.sync_all().map_err(ArchiveError::system("write", &self.path))
-    }
-
     fn append(&mut self, text: &[u8], durable: bool) -> Result<(), ArchiveError> {
         let path = &self.path;
         if self.is_torn {
@@ -293,7 +269,12 @@ impl LiveWriter {
     /// # Panics
     /// A note cannot be written as JSON.
     pub fn push<T: Serialize>(&mut self, notes: &[T]) -> Result<(), ArchiveError> {
-        self.0.push_all(notes)
+        let mut text = Vec::new();
+        for note in notes {
+            serde_json::to_writer(&mut text, note).expect("notes are plain values");
+            text.push(b'\n');
+        }
+        self.0.append(&text, false)
     }
 
     /// Makes the notes durable.
@@ -301,7 +282,7 @@ impl LiveWriter {
     /// # Errors
     /// The system's error.
     pub fn close(self) -> Result<(), ArchiveError> {
-        self.0.close()
+        self.0.file.sync_all().map_err(ArchiveError::system("write", &self.0.path))
     }
 }
 

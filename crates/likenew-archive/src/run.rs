@@ -218,20 +218,17 @@ impl Record {
 
     /// The evidence for a procedure. Its flash counters are those after the last workload or probe.
     pub fn evidence(&self) -> Evidence {
-        let mut identity = self.header.machine.identity.clone();
-        identity.accounting = last_counters(&self.segments, &self.observations).or(identity.accounting);
-        let (plan, geometry) = (self.header.plan.clone(), self.header.machine.geometry.clone());
-        let (segments, observations) = (self.segments.clone(), self.observations.clone());
-        Evidence { segments, observations, ..Evidence::new(plan, identity, geometry) }
+        self.clone().take_evidence()
     }
 
     /// Returns the evidence by moving the measurements, of which this record has none afterward.
     pub fn take_evidence(&mut self) -> Evidence {
         let (segments, observations) =
             (std::mem::take(&mut self.segments), std::mem::take(&mut self.observations));
-        let mut taken = self.evidence();
-        taken.identity.accounting = last_counters(&segments, &observations).or(taken.identity.accounting);
-        Evidence { segments, observations, ..taken }
+        let Header { plan, machine } = self.header.clone();
+        let mut identity = machine.identity;
+        identity.accounting = last_counters(&segments, &observations).or(identity.accounting);
+        Evidence { segments, observations, ..Evidence::new(plan, identity, machine.geometry) }
     }
 
     /// Stores the findings after the run was judged again.

@@ -96,25 +96,24 @@ impl SampleWriter {
     /// # Panics
     /// A recorder is still open: its last samples would be missing.
     pub fn close(mut self) -> Result<u64, ArchiveError> {
-        let written = self.finish().expect("a writer is closed once");
+        let ended = self.end().expect("a writer is closed once");
+        let written = ended.unwrap_or_else(|panic| panic::resume_unwind(panic));
         assert_eq!(Arc::strong_count(&self.recorders), 1, "recorders end before their file does");
         written
     }
 
-    fn finish(&mut self) -> Option<Result<u64, ArchiveError>> {
+    /// Ends the thread; `None` if that was done already.
+    fn end(&mut self) -> Option<thread::Result<Result<u64, ArchiveError>>> {
         let thread = self.thread.take()?;
         // A thread that has failed takes no message; joining it says why it failed.
         let _ = self.sender.send(Message::Close);
-        Some(thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        Some(thread.join())
     }
 }
 
 impl Drop for SampleWriter {
     fn drop(&mut self) {
-        if let Some(thread) = self.thread.take() {
-            let _ = self.sender.send(Message::Close);
-            let _ = thread.join();
-        }
+        let _ = self.end();
     }
 }
 
@@ -133,7 +132,7 @@ impl Recorder for SampleRecorder {
         if self.samples.len() < BATCH { ControlFlow::Continue(()) } else { self.hand_over(BATCH) }
     }
 
-    fn end(&mut self, _at: likenew_core::units::Nanos) {
+    fn end(&mut self, _at: Nanos) {
         // The writer keeps its error, and returns it when closed.
         let _ = self.hand_over(0);
     }

@@ -21,13 +21,11 @@ pub(crate) fn advice(error: &Error) -> &'static str {
     }
 }
 
-pub(crate) fn link(path: &Path) -> String {
-    format!("{} is a link, and a run is read and written without following any", path.display())
-}
-
-// Notes on lines and files that were left out
+// Links, and notes on lines and files that were left out
 
 likenew_core::sentences! {
+    pub(crate) fn link(path: &Path) =
+        "{} is a link, and a run is read and written without following any", path.display();
     pub(crate) fn newer_line(number: usize) = "line {number} was written by a newer version and is skipped";
     pub(crate) fn incomplete_line(number: usize) =
         "line {number} is incomplete, as after a power cut, and is skipped";

@@ -3,31 +3,35 @@
 
 mod burst;
 mod curve_fit;
-mod model_options;
 mod pictures;
 mod point;
 mod wording;
 mod workload_plan;
 mod zones;
 
+use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use likenew_core::drive::TargetKind;
 use likenew_core::findings::{Action, Answer, Findings, Overview, Standing};
-use likenew_core::io::{Op, Sample};
+use likenew_core::io::{DataClass, Op, Sample};
 use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step, Steps};
 use likenew_core::target::Clock;
-use likenew_core::units::{Nanos, exact_duration, exact_size};
+use likenew_core::units::{
+    Nanos, duration_text, exact_duration, exact_size, parse_duration, parse_size, size_text,
+};
 use likenew_core::workload::Workload;
 
 use burst::Burst;
 use curve_fit::{CurveFit, EXPLAINS, Form, NOISE, Specification};
 use likenew_procedure_support::failures::failure_answers;
+use likenew_procedure_support::fit::{Fitting, List, Options, Unfit, defaults, doublings};
 use likenew_procedure_support::options::options;
 use likenew_procedure_support::rerun::Rerun;
-use likenew_procedure_support::wording::target_is_read_only;
+use likenew_procedure_support::wording::{target_is_read_only, too_small_for};
 use likenew_stats::stalls::{Rule, Wait, stalls};
 use likenew_stats::summary::{maximum, median, quantile};
-pub use model_options::{ModelOptions, SPAN_OF_FOLDER, SPAN_STEP};
 use point::{Curve, VisitName, bytes_moved};
+use serde::{Deserialize, Serialize};
 use wording::{Prediction, Stalls};
 use workload_plan::{MeasuredRegion, WorkloadPlan};
 use zones::Zones;
@@ -39,6 +43,181 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     writes: wording::WRITES,
     manual: include_str!("model.md"),
 };
+
+/// The options of a model.
+#[derive(Args, Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[command(next_help_heading = "Test")]
+#[serde(deny_unknown_fields, default)]
+pub struct ModelOptions {
+    /// read, write or both [default: both, or read where the target is read-only]
+    #[arg(long = "op", value_name = "OP", value_parser = reads_and_writes(), default_value = "both", hide_default_value = true)]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ops: List<Op>,
+    /// Queue depths of small random requests, or ranges such as 1..64 [default: 1..64]
+    #[arg(long = "depth", visible_alias = "iodepth", value_parser = doublings::<u32>, value_name = "N,..")]
+    #[arg(default_value = "1..64", hide_default_value = true)]
+    pub depths: List<u32>,
+    /// Longest request, a power of two
+    // As in the study of a drive that this automates.
+    #[arg(long, default_value = "512MiB", value_parser = parse_size, value_name = "SIZE")]
+    #[serde(with = "size_text")]
+    pub longest: u64,
+    /// Address space to test, from the start [default: all; in a folder 384MiB, or what there is]
+    #[arg(long, visible_alias = "size", value_parser = parse_size, value_name = "SIZE")]
+    #[serde(skip_serializing_if = "Option::is_none", with = "size_text::optional")]
+    pub span: Option<u64>,
+    /// Write at most this much, and read at most as much [default: 8GiB, in a folder 1GiB]
+    #[arg(long, value_parser = parse_size, value_name = "SIZE")]
+    #[serde(skip_serializing_if = "Option::is_none", with = "size_text::optional")]
+    pub bytes: Option<u64>,
+    /// Start no new measurement after this time [default: 10min, in a folder 45s]
+    #[arg(long, visible_alias = "runtime", value_parser = parse_duration, value_name = "TIME")]
+    #[serde(skip_serializing_if = "Option::is_none", with = "duration_text::optional")]
+    pub time: Option<Nanos>,
+    /// Time limit of one measurement [default: 3s, in a folder 500ms]
+    // Or its first request, if that takes longer.
+    #[arg(long, value_parser = parse_duration, value_name = "TIME")]
+    #[serde(skip_serializing_if = "Option::is_none", with = "duration_text::optional")]
+    pub visit: Option<Nanos>,
+    /// Data to write: random, zero, or what it compresses to, such as 0.5 for half
+    #[arg(long, default_value = "random")]
+    pub data: DataClass,
+    /// Rated sequential read, in bytes a second.
+    #[arg(skip)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub advertised_read_bytes_per_s: Option<u64>,
+    /// Rated sequential write, in bytes a second.
+    #[arg(skip)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub advertised_write_bytes_per_s: Option<u64>,
+}
+
+impl Default for ModelOptions {
+    fn default() -> Self {
+        // A plan that names no operation leaves the choice to the target.
+        let mut options: Self = defaults();
+        options.ops.clear();
+        options
+    }
+}
+
+/// Parses the operations that a model is made of.
+fn reads_and_writes() -> impl TypedValueParser<Value = List<Op>> {
+    let value = |(name, help)| PossibleValue::new(name).help(help);
+    let values = [("read", wording::READS), ("write", wording::WRITES_ALONE), ("both", wording::BOTH)];
+    PossibleValuesParser::new(values.map(value)).map(|name| match name.as_str() {
+        "read" => vec![Op::Read],
+        "write" => vec![Op::Write],
+        _ => vec![Op::Read, Op::Write],
+    })
+}
+
+impl Options for ModelOptions {
+    const DESCRIPTOR: &'static Descriptor = &DESCRIPTOR;
+
+    fn writes(&self, is_chosen: &dyn Fn(&str) -> bool) -> bool {
+        is_chosen("ops") && self.ops.contains(&Op::Write)
+    }
+
+    fn fit(&mut self, fitting: &mut Fitting<'_>) -> Result<(), Unfit> {
+        if !fitting.is_writable && !(fitting.is_chosen)("ops") {
+            fitting.note_reads_only();
+            self.ops = vec![Op::Read];
+        }
+        if fitting.is_folder && self.span.is_none() {
+            let usable = fitting.usable()?;
+            self.span = Some(SPAN_OF_FOLDER.min(usable - usable % SPAN_STEP));
+            if self.span == Some(0) {
+                return Err(too_small_for("a model", usable, SPAN_STEP).into());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Divisible by powers of two and by three, so that requests of both kinds divide a folder's file.
+const SPAN_STEP: u64 = 48 << 20;
+/// Default span of a folder: divisible by powers of two and by three.
+const SPAN_OF_FOLDER: u64 = 8 * SPAN_STEP;
+/// Default limits of the bytes moved.
+const BYTES_OF_FOLDER: u64 = 1 << 30;
+const BYTES_USUAL: u64 = 8 << 30;
+/// Default time of a run in a folder. Chosen: short enough to wait for.
+const TIME_OF_FOLDER: Nanos = Nanos::from_secs(45);
+/// Default time of a run elsewhere. Chosen: enough for every first point and the points that decide between
+/// models.
+const TIME_USUAL: Nanos = Nanos::from_secs(600);
+/// Default time of a visit in a folder. Chosen: 90 visits fit into the default time.
+const VISIT_OF_FOLDER: Nanos = Nanos::from_millis(500);
+/// Default time of a visit elsewhere. Chosen: long enough to outlast a drive's memory at the usual rates.
+const VISIT_USUAL: Nanos = Nanos::from_secs(3);
+const BYTES_LEAST: u64 = 16 << 20;
+const DEPTHS_MAX: usize = 32;
+const DEPTH_MAX: u32 = 1024;
+
+impl ModelOptions {
+    /// Whether these settings make sense, whatever the drive.
+    ///
+    /// # Errors
+    /// A sentence that names the setting and what it may be.
+    fn check(&self) -> Result<(), String> {
+        if self.ops.iter().any(|op| !matches!(op, Op::Read | Op::Write)) {
+            return Err(wording::other_operations());
+        }
+        if self.depths.len() > DEPTHS_MAX || self.depths.iter().any(|depth| !(1..=DEPTH_MAX).contains(depth))
+        {
+            return Err(wording::depths_out_of_range(DEPTHS_MAX, DEPTH_MAX));
+        }
+        if !(1 << 20..=1 << 40).contains(&self.longest) || !self.longest.is_power_of_two() {
+            return Err(wording::longest_out_of_range(self.longest));
+        }
+        if self.bytes.is_some_and(|bytes| bytes < BYTES_LEAST) {
+            return Err(wording::too_few_bytes(BYTES_LEAST));
+        }
+        let day = Nanos::from_secs(86_400);
+        for (name, time) in [("time", self.time), ("visit", self.visit)] {
+            if let Some(time) = time.filter(|time| *time < Nanos::from_millis(10) || *time > day) {
+                return Err(wording::time_out_of_range(name, time));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether an operation is measured: by default reads, and writes if the target is writable.
+    fn includes(&self, op: Op, writable: bool) -> bool {
+        if self.ops.is_empty() { op == Op::Read || writable } else { self.ops.contains(&op) }
+    }
+
+    /// Most bytes to write, and as many to read.
+    fn bytes_on(&self, evidence: &Evidence) -> u64 {
+        let default_bytes = match evidence.identity.kind {
+            TargetKind::Folder => BYTES_OF_FOLDER,
+            _ => BYTES_USUAL.min(evidence.geometry.capacity).max(BYTES_LEAST),
+        };
+        self.bytes.unwrap_or(default_bytes)
+    }
+
+    /// Time after which no visit starts.
+    fn time_on(&self, evidence: &Evidence) -> Nanos {
+        let is_folder = evidence.identity.kind == TargetKind::Folder;
+        self.time.unwrap_or(if is_folder { TIME_OF_FOLDER } else { TIME_USUAL })
+    }
+
+    /// Time of one visit.
+    fn visit_on(&self, evidence: &Evidence) -> Nanos {
+        let is_folder = evidence.identity.kind == TargetKind::Folder;
+        self.visit.unwrap_or(if is_folder { VISIT_OF_FOLDER } else { VISIT_USUAL })
+    }
+
+    /// Rated sequential rate of an operation, in bytes a second.
+    fn advertised_rate(&self, op: Op) -> Option<f64> {
+        let rate = match op {
+            Op::Read => self.advertised_read_bytes_per_s,
+            _ => self.advertised_write_bytes_per_s,
+        };
+        rate.map(|bytes_per_s| bytes_per_s as f64)
+    }
+}
 
 /// The procedure `model`.
 pub struct Model {
@@ -121,10 +300,11 @@ impl Model {
         let results = Results::new(&self.options, evidence, workload_plan);
         let mut findings = Findings::default();
         results.add_tables(workload_plan, &mut findings);
-        results.add_series(evidence, &mut findings);
+        let Results { curve_fits, zones, bursts, .. } = &results;
+        findings.series.extend(pictures::series(curve_fits, zones, bursts, evidence.geometry.capacity));
         let steadiness = steadiness(workload_plan, evidence);
         let is_steady = steadiness.as_ref().is_none_or(|steadiness| steadiness.is_steady);
-        findings.summary = with_problem(&failures, results.summary(is_steady));
+        findings.summary = with_problem(&failures, wording::summary(results.of_random(), is_steady));
         findings.overview = results.overview(&failures, &findings);
         let (problems, others): (Vec<Answer>, Vec<Answer>) =
             failures.into_iter().partition(|answer| answer.standing == Standing::Problem);
@@ -218,23 +398,21 @@ impl<'a> Results<'a> {
         Self { zones, curve_fits, specifications, bursts: burst::bursts(evidence) }
     }
 
-    fn of_random(&self, op: Op) -> Option<&Specification> {
-        self.specifications.iter().find(|specification| specification.curve == Curve::Random(op))
+    /// The specifications from random requests, reads before writes.
+    fn of_random(&self) -> impl Iterator<Item = &Specification> {
+        self.specifications.iter().filter(|specification| matches!(specification.curve, Curve::Random(_)))
     }
 
     fn answers(&self, region: &MeasuredRegion) -> Vec<Answer> {
-        let random = [Op::Read, Op::Write].into_iter().filter_map(|op| self.of_random(op));
-        let mut answers: Vec<Answer> =
-            random.map(|specification| with_region(wording::specification(specification), region)).collect();
+        let mut answers: Vec<Answer> = self
+            .of_random()
+            .map(|specification| with_region(wording::specification(specification), region))
+            .collect();
         answers.extend(self.specifications.iter().filter_map(wording::write_cluster));
         answers.extend(self.zones.iter().filter_map(Zones::answer));
         answers.extend(burst::answer(&self.bursts, gain_by_depth(&self.curve_fits, Op::Write)));
         answers.extend(self.curve_fits.iter().filter_map(curve_answer));
         answers
-    }
-
-    fn summary(&self, is_steady: bool) -> String {
-        wording::summary([Op::Read, Op::Write].into_iter().filter_map(|op| self.of_random(op)), is_steady)
     }
 
     fn overview(&self, failures: &[Answer], findings: &Findings) -> Overview {
@@ -264,19 +442,6 @@ impl<'a> Results<'a> {
         }
         findings.tables.insert("points".into(), pictures::rows(workload_plan, curve_fits).collect());
     }
-
-    fn add_series(&self, evidence: &Evidence, findings: &mut Findings) {
-        for op in [Op::Read, Op::Write] {
-            findings.series.extend(pictures::of_op(op, &self.curve_fits));
-        }
-        let others = [
-            ("by_depth", pictures::depths(&self.curve_fits)),
-            ("by_address", pictures::zones(&self.zones, evidence.geometry.capacity)),
-            ("bursts", pictures::bursts(&self.bursts)),
-        ];
-        let others = others.into_iter().filter_map(|(name, series)| Some((name.to_owned(), series?)));
-        findings.series.extend(others);
-    }
 }
 
 /// The rates along the addresses, for each operation. Besides its transfer, a sequential run takes the access
@@ -284,7 +449,7 @@ impl<'a> Results<'a> {
 fn zones(workload_plan: &WorkloadPlan<'_>) -> Vec<Zones> {
     let random = workload_plan.curves().into_iter().filter(|curve| matches!(curve, Curve::Random(_)));
     let zones = random.filter_map(|curve| {
-        let plain = Form::Plain.fit(&workload_plan.data_points(curve), workload_plan.grain())?;
+        let plain = Form::Plain.fit(&workload_plan.data_points(curve), workload_plan.grain)?;
         Zones::from_visits(curve.op(), workload_plan, plain.coefficient(0).value)
     });
     zones.collect()
@@ -295,7 +460,7 @@ fn curve_fit(workload_plan: &WorkloadPlan<'_>, zones: &[Zones], curve: Curve) ->
     let zones = zones.iter().find(|zones| zones.op == curve.op() && zones.is_zoned);
     let data_points =
         zones.map_or_else(|| workload_plan.data_points(curve), |zones| zones.at_mean(workload_plan, curve));
-    CurveFit::new(curve, data_points, workload_plan.grain())
+    CurveFit::new(curve, data_points, workload_plan.grain)
 }
 
 /// Whether a curve is explained, by which form, and how much better than by any other.
@@ -311,7 +476,7 @@ fn curve_answer(curve_fit: &CurveFit) -> Option<Answer> {
     let (typical, noise) = (hold_out.typical(), curve_fit.noise()?);
     let prediction = Prediction {
         form: fit.form,
-        in_flight: fit.shape,
+        in_flight: fit.profile.shape,
         points: hold_out.errors.len(),
         typical,
         worst: hold_out.worst(),

@@ -12,7 +12,6 @@ use sqlx::migrate::{MigrateError, Migration, MigrationType, Migrator};
 use sqlx::{AnyConnection, Connection as _, Executor as _, SqlStr};
 use tokio::runtime::{Builder, Runtime};
 
-use super::dialect::Dialect;
 use super::error::{HistoryError, is_full};
 use super::location::Location;
 use super::wording;
@@ -66,7 +65,7 @@ pub struct History {
     pub(crate) name: String,
     /// The name of this machine.
     machine: String,
-    location: Location,
+    pub(crate) location: Location,
     /// The location in the form that sqlx takes.
     address: String,
 }
@@ -99,10 +98,6 @@ impl History {
         let connection = connection.map_err(|error| unopened(location, &error))?;
         let (machine, location) = (machine.to_owned(), location.clone());
         Ok(Self { runtime, connection, archive, name, machine, location, address })
-    }
-
-    pub(crate) fn dialect(&self) -> Dialect {
-        Dialect::of(&self.location)
     }
 
     /// The name of this history's own archive, as in [`crate::DriveRow::archive`].
@@ -188,9 +183,8 @@ async fn connect(location: &Location, address: &str) -> sqlx::Result<AnyConnecti
 /// Migrates the tables. If several programs open a new history at once, one migrates and the others wait: for sqlx's
 /// lock on a server, for the transaction in SQLite.
 async fn migrate(location: &Location, connection: &mut AnyConnection) -> sqlx::Result<()> {
-    let ours = MIGRATIONS
-        .into_iter()
-        .filter(|(version, ..)| Dialect::of(location) == Dialect::Postgres || *version != TYPES);
+    let is_server = matches!(location, Location::Server(_));
+    let ours = MIGRATIONS.into_iter().filter(|(version, ..)| is_server || *version != TYPES);
     let migrations: Vec<Migration> = ours
         .map(|(version, name, sql)| {
             Migration::new(version, name.into(), MigrationType::Simple, SqlStr::from_static(sql), false)

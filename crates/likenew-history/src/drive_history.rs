@@ -3,11 +3,13 @@
 use likenew_core::findings::Standing;
 use likenew_restoring::check::CheckHistory;
 use likenew_stats::interval::CONFIDENCE_95;
-use likenew_stats::steady_state::level_changes;
+use likenew_stats::steady_state::{LevelChange, level_changes};
 use likenew_stats::summary::median;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::database::History;
+use super::error::HistoryError;
 use super::indexed_run::MetricValue;
 use super::queries::{Check, DamagedRun, DriveRow, UnknownDrive};
 
@@ -69,6 +71,15 @@ pub struct News {
 }
 
 impl DriveHistory {
+    /// Reads and evaluates the checks of a drive.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub fn read(history: &mut History, drive: DriveRow) -> Result<Self, HistoryError> {
+        let checks = history.checks(&drive)?;
+        Ok(Self::new(drive, checks))
+    }
+
     /// Evaluates the checks of a drive, earliest first.
     pub fn new(drive: DriveRow, checks: Vec<Check>) -> Self {
         let latest = checks.last().map_or(&[][..], |check| &check.metrics);
@@ -119,30 +130,26 @@ impl DriveHistory {
 }
 
 /// One metric over time. `contiguous`: index of the check from which on none is missing.
-fn history(
+fn history<'a>(
     latest: &MetricValue,
-    checks: &[Check],
+    checks: &'a [Check],
     contiguous: usize,
     is_virtual: bool,
 ) -> Option<MetricHistory> {
-    let same = |check: &Check| {
-        let is_same = |metric: &&MetricValue| {
-            metric.name == latest.name && metric.bytes == latest.bytes && metric.unit == latest.unit
-        };
-        check.metrics.iter().find(is_same).filter(|metric| metric.value > 0.0).cloned()
+    let is_same = |metric: &&MetricValue| {
+        metric.name == latest.name && metric.bytes == latest.bytes && metric.unit == latest.unit
     };
-    let by_check: Vec<Option<MetricValue>> = checks.iter().map(same).collect();
-    let measured: Vec<(usize, &MetricValue)> =
-        by_check.iter().enumerate().filter_map(|(at, metric)| Some((at, metric.as_ref()?))).collect();
-    let ((_, first), (_, last)) = (measured.first()?, measured.last()?);
-    let measured: Vec<(usize, &MetricValue)> =
-        measured.iter().copied().filter(|(at, _)| *at >= contiguous).collect();
-    let logarithms: Vec<f64> = measured.iter().map(|(_, metric)| metric.value.ln()).collect();
-    let metrics: Vec<&MetricValue> = measured.iter().map(|(_, metric)| *metric).collect();
+    let same = |check: &'a Check| check.metrics.iter().find(is_same).filter(|metric| metric.value > 0.0);
+    let by_check: Vec<Option<&MetricValue>> = checks.iter().map(same).collect();
+    let measured = || by_check.iter().enumerate().filter_map(|(at, metric)| Some((at, (*metric)?)));
+    let (baseline, now) = (measured().next()?.1.value, measured().next_back()?.1.value);
+    let (places, metrics): (Vec<usize>, Vec<&MetricValue>) =
+        measured().filter(|(at, _)| *at >= contiguous).unzip();
+    let logarithms: Vec<f64> = metrics.iter().map(|metric| metric.value.ln()).collect();
     let changes = level_changes(&logarithms, assumed_scatter(&metrics, is_virtual), CONFIDENCE_95);
-    let change = |change: likenew_stats::steady_state::LevelChange| Change {
-        at: measured[change.at].0,
-        since: checks[measured[change.at].0].run.started_at.clone(),
+    let change = |change: LevelChange| Change {
+        at: places[change.at],
+        since: checks[places[change.at]].run.started_at.clone(),
         ratio: change.difference.exp(),
         low: change.interval.low.exp(),
         high: change.interval.high.exp(),
@@ -150,9 +157,9 @@ fn history(
     Some(MetricHistory {
         name: latest.name.clone(),
         unit: latest.unit.clone(),
-        baseline: first.value,
-        now: last.value,
-        values: by_check.iter().map(|metric| metric.as_ref().map(|metric| metric.value)).collect(),
+        baseline,
+        now,
+        values: by_check.iter().map(|metric| metric.map(|metric| metric.value)).collect(),
         changes: changes.into_iter().map(change).collect(),
     })
 }

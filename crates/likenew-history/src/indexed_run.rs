@@ -99,10 +99,15 @@ pub(crate) fn fingerprint(folder: &Path) -> String {
     format!("{INDEX_VERSION} {folder} {segments} {findings}")
 }
 
+/// The name of a run: that of its folder.
+pub(crate) fn name_of(folder: &Path) -> String {
+    folder.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
 impl IndexedRun {
     /// Reads a run folder. A damaged one gives a result, too.
     pub(crate) fn read(folder: &Path) -> Self {
-        let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let name = name_of(folder);
         // Taken before the contents, so that a later change is noticed.
         let fingerprint = fingerprint(folder);
         let content = Archive::open(folder).map_err(|error| error.to_string()).and_then(content);

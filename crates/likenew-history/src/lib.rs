@@ -9,7 +9,6 @@
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests make files"))]
 
 mod database;
-mod dialect;
 mod drive_history;
 mod error;
 mod indexed_run;

@@ -8,11 +8,11 @@ use std::fmt;
 use std::fmt::Display;
 
 use crate::database::History;
-use crate::drive_history::{Change, DriveHistory, MetricHistory};
+use crate::drive_history::{Change, DriveHistory};
 use crate::error::HistoryError;
 use crate::indexed_run::MetricValue;
 use crate::peers::{Place, peers};
-use crate::queries::{Check, Page};
+use crate::queries::Page;
 use jiff::Timestamp;
 use likenew_core::findings::Answer;
 use likenew_core::quantity::Size;
@@ -29,8 +29,8 @@ const PREFIX: &str = "likenew";
 /// Characters of a drive's key in its label, as in `likenew history`.
 const KEY_CHARS: usize = 12;
 
-/// A label's name and value.
-type Label = (&'static str, String);
+/// The values of a family's labels, and the sample's.
+type Sample = (Vec<String>, f64);
 
 /// A gauge with all its samples.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,23 +41,35 @@ pub struct Family {
     /// Meaning, in a sentence.
     pub help: String,
     /// Names of the labels.
-    pub labels: &'static [&'static str],
-    samples: Vec<(Vec<Label>, f64)>,
+    pub labels: Vec<&'static str>,
+    samples: Vec<Sample>,
 }
 
 impl Family {
+    fn new(
+        name: impl Display,
+        unit: Option<&'static str>,
+        help: &str,
+        labels: &[&'static str],
+        samples: impl IntoIterator<Item = Sample>,
+    ) -> Self {
+        Self {
+            name: format!("{PREFIX}_{name}"),
+            unit,
+            help: wording::sentence(help),
+            labels: labels.to_vec(),
+            samples: samples.into_iter().collect(),
+        }
+    }
+
     /// Name with unit.
     pub fn full_name(&self) -> String {
         self.unit.map_or_else(|| self.name.clone(), |unit| format!("{}_{unit}", self.name))
     }
 }
 
-/// Labels of every sample about a drive.
-const DRIVE: &[&str] = &["drive", "device", "host"];
-const DRIVE_INFO: &[&str] = &["drive", "device", "host", "model", "capacity", "access", "virtual"];
-const DRIVE_REFERENCE: &[&str] = &["drive", "device", "host", "reference"];
-const DRIVE_CAUSE: &[&str] = &["drive", "device", "host", "cause"];
-const DRIVE_METRIC: &[&str] = &["drive", "device", "host", "metric"];
+/// The first labels of every sample about a drive.
+const DRIVE: [&str; 3] = ["drive", "device", "host"];
 
 const BYTES: &str = "bytes";
 const SECONDS: &str = "seconds";
@@ -78,17 +90,18 @@ const METRICS: [(&str, &str, MetricNoun); 6] = [
 
 /// All metrics with their samples.
 pub fn families(fleet: &Fleet) -> Vec<Family> {
-    let version = vec![("version", env!("CARGO_PKG_VERSION").to_owned())];
-    let build = Family {
-        samples: vec![(version, 1.0)],
-        ..empty("build_info", None, wording::BUILD_INFO, &["version"])
-    };
-    let damaged =
-        fleet.damaged_runs.iter().map(|(host, runs)| (vec![("host", host.clone())], *runs as f64)).collect();
-    let damaged =
-        Family { samples: damaged, ..empty("history_damaged_runs", None, wording::DAMAGED_RUNS, &["host"]) };
-    let mut families = vec![build, damaged, of_attempts(fleet)];
-    families.extend(of_drives(fleet));
+    let version = (vec![env!("CARGO_PKG_VERSION").to_owned()], 1.0);
+    let damaged = fleet.damaged_runs.iter().map(|(host, runs)| (vec![host.clone()], *runs as f64));
+    let attempts = fleet.attempts.iter().map(|(device, reason)| {
+        let labels = vec![device.clone(), fleet.host.clone(), reason.clone().unwrap_or_default()];
+        (labels, flag(reason.is_none()))
+    });
+    let mut families = vec![
+        Family::new("build_info", None, wording::BUILD_INFO, &["version"], [version]),
+        Family::new("history_damaged_runs", None, wording::DAMAGED_RUNS, &["host"], damaged),
+        Family::new("check_success", None, wording::CHECK_SUCCESS, &["device", "host", "reason"], attempts),
+    ];
+    families.extend(of_state(fleet));
     families.extend(of_health(fleet));
     families.push(of_causes(fleet));
     families.extend(METRICS.iter().flat_map(|metric| of_metric(fleet, metric)));
@@ -97,114 +110,93 @@ pub fn families(fleet: &Fleet) -> Vec<Family> {
     families
 }
 
-/// Whether each target of a command could be checked.
-fn of_attempts(fleet: &Fleet) -> Family {
-    let sample = |(device, reason): (&String, &Option<String>)| {
-        let host = ("host", fleet.host.clone());
-        let labels = vec![("device", device.clone()), host, ("reason", reason.clone().unwrap_or_default())];
-        (labels, f64::from(u8::from(reason.is_none())))
-    };
-    let samples = fleet.attempts.iter().map(sample).collect();
-    Family { samples, ..empty("check_success", None, wording::CHECK_SUCCESS, &["device", "host", "reason"]) }
-}
-
-fn empty(
+/// A family about drives. `samples` gives the values of `labels`, which follow those of every drive, and the sample's.
+fn of_drives<'a, Samples: IntoIterator<Item = Sample>>(
+    fleet: &'a Fleet,
     name: impl Display,
     unit: Option<&'static str>,
-    help: impl Into<String>,
-    labels: &'static [&'static str],
+    help: &str,
+    labels: &[&'static str],
+    samples: impl Fn(&'a DriveHistory) -> Samples,
 ) -> Family {
-    let help = wording::sentence(&help.into());
-    Family { name: format!("{PREFIX}_{name}"), unit, help, labels, samples: Vec::new() }
-}
-
-/// A family with at most one sample for each drive.
-fn each_drive(
-    fleet: &Fleet,
-    family: Family,
-    sample: impl Fn(&DriveHistory) -> Option<(Vec<Label>, f64)>,
-) -> Family {
-    let samples = fleet.drives.iter().filter_map(|((host, key), drive)| {
-        let (more, value) = sample(drive)?;
-        Some(([drive_labels(host, key, drive), more].concat(), value))
+    let labeled = fleet.drives.iter().flat_map(|((host, key), drive)| {
+        let key = key.get(..KEY_CHARS).unwrap_or(key).to_owned();
+        let of_drive = [key, device(&drive.drive.target), host.clone()];
+        samples(drive).into_iter().map(move |(more, value)| ([&of_drive[..], &more].concat(), value))
     });
-    Family { samples: samples.collect(), ..family }
+    Family::new(format!("drive_{name}"), unit, help, &[&DRIVE, labels].concat(), labeled)
 }
 
-fn drive_labels(host: &str, key: &str, drive: &DriveHistory) -> Vec<Label> {
-    let key = key.get(..KEY_CHARS).unwrap_or(key).to_owned();
-    vec![("drive", key), ("device", device(&drive.drive.target)), ("host", host.to_owned())]
+/// A family with at most one number for each drive.
+fn of_numbers(
+    fleet: &Fleet,
+    name: impl Display,
+    unit: Option<&'static str>,
+    help: &str,
+    value: impl Fn(&DriveHistory) -> Option<f64>,
+) -> Family {
+    of_drives(fleet, name, unit, help, &[], |drive| value(drive).map(|value| (Vec::new(), value)))
 }
 
-fn of_drives(fleet: &Fleet) -> Vec<Family> {
-    let drive = |family: Family, value: fn(&DriveHistory) -> Option<f64>| {
-        each_drive(fleet, family, |drive| value(drive).map(|value| (Vec::new(), value)))
+fn flag(is_set: bool) -> f64 {
+    f64::from(u8::from(is_set))
+}
+
+fn of_state(fleet: &Fleet) -> [Family; 6] {
+    let info = |drive: &DriveHistory| {
+        let row = &drive.drive;
+        let capacity = row.capacity_bytes.map(|bytes| Size(bytes.cast_unsigned()).to_string());
+        let model = row.model.clone().unwrap_or_default();
+        let labels =
+            vec![model, capacity.unwrap_or_default(), row.access.clone(), row.is_virtual.to_string()];
+        [(labels, 1.0)]
     };
-    let info = empty("drive_info", None, wording::DRIVE_INFO, DRIVE_INFO);
-    let with = |unit, name: &str, help: &str| empty(name, unit, help, DRIVE);
-    vec![
-        each_drive(fleet, info, |drive| Some((info_labels(drive), 1.0))),
-        drive(with(Some(BYTES), "drive_capacity", wording::CAPACITY), |drive| {
+    let labels = ["model", "capacity", "access", "virtual"];
+    [
+        of_drives(fleet, "info", None, wording::DRIVE_INFO, &labels, info),
+        of_numbers(fleet, "capacity", Some(BYTES), wording::CAPACITY, |drive| {
             drive.drive.capacity_bytes.map(|bytes| bytes as f64)
         }),
-        drive(with(None, "drive_checks", wording::CHECKS), |drive| Some(drive.drive.checks as f64)),
-        drive(with(Some(SECONDS), "drive_check_timestamp", wording::CHECK_TIMESTAMP), |drive| {
-            seconds(&latest(drive)?.run.started_at)
+        of_numbers(fleet, "checks", None, wording::CHECKS, |drive| Some(drive.drive.checks as f64)),
+        of_numbers(fleet, "check_timestamp", Some(SECONDS), wording::CHECK_TIMESTAMP, |drive| {
+            seconds(&drive.checks.last()?.run.started_at)
         }),
-        drive(with(None, "drive_problem", wording::PROBLEM), |drive| {
-            Some(f64::from(u8::from(latest(drive)?.run.standing == "problem")))
+        of_numbers(fleet, "problem", None, wording::PROBLEM, |drive| {
+            Some(flag(drive.checks.last()?.run.standing == "problem"))
         }),
-        drive(with(None, "drive_check_errors", wording::CHECK_ERRORS), |drive| {
-            Some(latest(drive)?.run.failed_ios as f64)
+        of_numbers(fleet, "check_errors", None, wording::CHECK_ERRORS, |drive| {
+            Some(drive.checks.last()?.run.failed_ios as f64)
         }),
     ]
 }
 
-/// Health values: name in the index, name of the metric, unit, meaning, and factor from the index's unit.
-const HEALTH: [(&str, &str, Option<&str>, &str, f64); 6] = [
-    ("temperature", "drive_temperature", Some(CELSIUS), wording::TEMPERATURE, 1.0),
-    ("failing", "drive_failing", None, wording::FAILING, 1.0),
-    ("endurance_used", "drive_endurance_used", Some(RATIO), wording::ENDURANCE_USED, 0.01),
-    ("media_errors", "drive_media_errors", None, wording::MEDIA_ERRORS, 1.0),
-    ("power_on", "drive_power_on", Some(SECONDS), wording::POWER_ON, 3600.0),
-    ("written", "drive_written", Some(BYTES), wording::WRITTEN, 1.0),
+/// Health values: name in the index and here, unit, meaning, and factor from the index's unit.
+const HEALTH: [(&str, Option<&str>, &str, f64); 6] = [
+    ("temperature", Some(CELSIUS), wording::TEMPERATURE, 1.0),
+    ("failing", None, wording::FAILING, 1.0),
+    ("endurance_used", Some(RATIO), wording::ENDURANCE_USED, 0.01),
+    ("media_errors", None, wording::MEDIA_ERRORS, 1.0),
+    ("power_on", Some(SECONDS), wording::POWER_ON, 3600.0),
+    ("written", Some(BYTES), wording::WRITTEN, 1.0),
 ];
 
 /// Health of each drive at the last check.
 fn of_health(fleet: &Fleet) -> impl Iterator<Item = Family> {
-    HEALTH.into_iter().map(|(name, metric, unit, help, factor)| {
-        each_drive(fleet, empty(metric, unit, help, DRIVE), |drive| {
-            let known = latest(drive)?.health.iter().find(|health| health.name == name)?;
-            Some((Vec::new(), known.value * factor))
+    HEALTH.into_iter().map(|(name, unit, help, factor)| {
+        of_numbers(fleet, name, unit, help, |drive| {
+            let known = drive.checks.last()?.health.iter().find(|health| health.name == name)?;
+            Some(known.value * factor)
         })
     })
 }
 
 /// Causes of slowness that the last check of each drive found.
 fn of_causes(fleet: &Fleet) -> Family {
-    let samples = fleet.drives.iter().flat_map(|((host, key), drive)| {
-        let problems = latest(drive).into_iter().flat_map(|check| &check.run.problems);
+    of_drives(fleet, "cause_info", None, wording::CAUSE, &["cause"], |drive| {
+        let problems = drive.checks.last().into_iter().flat_map(|check| &check.run.problems);
         let causes = problems.filter_map(|problem| problem.name.strip_prefix(Answer::CAUSE_PREFIX));
-        causes.map(move |cause| {
-            ([drive_labels(host, key, drive), vec![("cause", cause.to_owned())]].concat(), 1.0)
-        })
-    });
-    Family { samples: samples.collect(), ..empty("drive_cause_info", None, wording::CAUSE, DRIVE_CAUSE) }
-}
-
-fn info_labels(drive: &DriveHistory) -> Vec<Label> {
-    let row = &drive.drive;
-    let capacity = row.capacity_bytes.map(|bytes| Size(bytes.cast_unsigned()).to_string());
-    vec![
-        ("model", row.model.clone().unwrap_or_default()),
-        ("capacity", capacity.unwrap_or_default()),
-        ("access", row.access.clone()),
-        ("virtual", row.is_virtual.to_string()),
-    ]
-}
-
-fn latest(drive: &DriveHistory) -> Option<&Check> {
-    drive.checks.last()
+        causes.map(|cause| (vec![cause.to_owned()], 1.0))
+    })
 }
 
 /// Seconds since 1970; `None` for an invalid date from a damaged file.
@@ -213,51 +205,44 @@ fn seconds(date: &str) -> Option<f64> {
 }
 
 fn of_metric(fleet: &Fleet, &(name, unit, noun): &(&str, &'static str, MetricNoun)) -> [Family; 5] {
-    let drive = |part: &str, help: String, value: fn(&MetricValue) -> f64| {
-        let family = empty(format!("drive_{name}{part}"), Some(unit), help, DRIVE);
-        each_drive(fleet, family, |drive| Some((Vec::new(), value(measured(drive, name)?))))
+    let number = |part: &str, help: &str, value: fn(&MetricValue) -> f64| {
+        let full_name = format!("{name}{part}");
+        of_numbers(fleet, full_name, Some(unit), help, |drive| measured(drive, name).map(value))
     };
-    let compared = |part: &str, unit, help: String, value: fn(&MetricValue) -> Option<f64>| {
-        let family = empty(format!("drive_{name}{part}"), Some(unit), help, DRIVE_REFERENCE);
-        each_drive(fleet, family, |drive| {
+    let compared = |part: &str, unit, help: &str, value: fn(&MetricValue) -> Option<f64>| {
+        let full_name = format!("{name}{part}");
+        of_drives(fleet, full_name, Some(unit), help, &["reference"], |drive| {
             let metric = measured(drive, name)?;
-            Some((vec![("reference", metric.origin.clone()?)], value(metric)?))
+            Some((vec![metric.origin.clone()?], value(metric)?))
         })
     };
     [
-        drive("", wording::value(noun), |metric| metric.value),
-        drive("_low", wording::low(noun), |metric| metric.low),
-        drive("_high", wording::high(noun), |metric| metric.high),
-        compared("_reference", unit, wording::reference(noun), |metric| metric.reference),
-        compared("", RATIO, wording::ratio(noun), |metric| {
+        number("", &wording::value(noun), |metric| metric.value),
+        number("_low", &wording::low(noun), |metric| metric.low),
+        number("_high", &wording::high(noun), |metric| metric.high),
+        compared("_reference", unit, &wording::reference(noun), |metric| metric.reference),
+        compared("", RATIO, &wording::ratio(noun), |metric| {
             metric.reference.filter(|reference| *reference > 0.0).map(|reference| metric.value / reference)
         }),
     ]
 }
 
 fn measured<'a>(drive: &'a DriveHistory, name: &str) -> Option<&'a MetricValue> {
-    latest(drive)?.metrics.iter().find(|metric| metric.name == name)
+    drive.checks.last()?.metrics.iter().find(|metric| metric.name == name)
 }
 
 fn of_changes(fleet: &Fleet) -> [Family; 4] {
     let changes = |name: &str, unit, help: &str, value: fn(&Change) -> Option<f64>| {
-        let samples = fleet.drives.iter().flat_map(|((host, key), drive)| {
-            let sample = move |metric: &MetricHistory| {
-                let metric_label = vec![("metric", metric.name.clone())];
-                let value = value(metric.changes.last()?)?;
-                Some(([drive_labels(host, key, drive), metric_label].concat(), value))
-            };
-            drive.metrics.iter().filter_map(sample)
-        });
-        Family { samples: samples.collect(), ..empty(name, Some(unit), help, DRIVE_METRIC) }
+        of_drives(fleet, name, Some(unit), help, &["metric"], |drive| {
+            let changes = drive.metrics.iter().filter_map(|metric| Some((metric, metric.changes.last()?)));
+            changes.filter_map(move |(metric, change)| Some((vec![metric.name.clone()], value(change)?)))
+        })
     };
     [
-        changes("drive_change", RATIO, wording::CHANGE_RATIO, |change| Some(change.ratio)),
-        changes("drive_change_low", RATIO, wording::CHANGE_LOW, |change| Some(change.low)),
-        changes("drive_change_high", RATIO, wording::CHANGE_HIGH, |change| Some(change.high)),
-        changes("drive_change_timestamp", SECONDS, wording::CHANGE_TIMESTAMP, |change| {
-            seconds(&change.since)
-        }),
+        changes("change", RATIO, wording::CHANGE_RATIO, |change| Some(change.ratio)),
+        changes("change_low", RATIO, wording::CHANGE_LOW, |change| Some(change.low)),
+        changes("change_high", RATIO, wording::CHANGE_HIGH, |change| Some(change.high)),
+        changes("change_timestamp", SECONDS, wording::CHANGE_TIMESTAMP, |change| seconds(&change.since)),
     ]
 }
 
@@ -265,24 +250,16 @@ fn of_changes(fleet: &Fleet) -> [Family; 4] {
 fn of_peers(fleet: &Fleet) -> [Family; 3] {
     let all_peers = peers(fleet.drives.values());
     let family = |name: &str, unit, help: &str, value: fn(&Place) -> Option<f64>| {
-        let samples = fleet.drives.iter().flat_map(|((host, key), drive)| {
-            let places = all_peers
-                .iter()
-                .filter(|peers| std::ptr::eq(peers.drive, drive))
-                .flat_map(|peers| &peers.places);
-            places.filter_map(move |place| {
-                let metric = vec![("metric", place.metric.clone())];
-                Some(([drive_labels(host, key, drive), metric].concat(), value(place)?))
-            })
-        });
-        Family { samples: samples.collect(), ..empty(name, unit, help, DRIVE_METRIC) }
+        of_drives(fleet, name, unit, help, &["metric"], |drive| {
+            let own = all_peers.iter().filter(|peers| std::ptr::eq(peers.drive, drive));
+            let places = own.flat_map(|peers| &peers.places);
+            places.filter_map(|place| Some((vec![place.metric.clone()], value(place)?))).collect::<Vec<_>>()
+        })
     };
     [
-        family("drive_peers", None, wording::PEERS, |place| Some(place.among.peers as f64)),
-        family("drive_peers", Some(RATIO), wording::PEERS_RATIO, |place| Some(place.among.ratio)),
-        family("drive_below_peers", None, wording::BELOW_PEERS, |place| {
-            place.is_slow().map(|is_slow| f64::from(u8::from(is_slow)))
-        }),
+        family("peers", None, wording::PEERS, |place| Some(place.among.peers as f64)),
+        family("peers", Some(RATIO), wording::PEERS_RATIO, |place| Some(place.among.ratio)),
+        family("below_peers", None, wording::BELOW_PEERS, |place| place.is_slow().map(flag)),
     ]
 }
 
@@ -322,8 +299,7 @@ impl Fleet {
         let mut fleet = Self { host, damaged_runs, ..Self::default() };
         for row in history.drives(Page { offset: 0, rows: u32::MAX })? {
             let machine = history.machine_of(&row.archive).to_owned();
-            let checks = history.checks(&row)?;
-            fleet.add(machine, DriveHistory::new(row, checks));
+            fleet.add(machine, DriveHistory::read(history, row)?);
         }
         for run in history.damaged()? {
             *fleet.damaged_runs.entry(history.machine_of(&run.archive).to_owned()).or_default() += 1;
@@ -408,8 +384,10 @@ impl Collector for Families {
             // The older format has no info type, so information is a gauge of 1.
             let mut metrics =
                 encoder.encode_descriptor(&family.name, &family.help, unit.as_ref(), MetricType::Gauge)?;
-            for (labels, value) in &family.samples {
-                metrics.encode_family(labels)?.encode_gauge(value)?;
+            for (values, value) in &family.samples {
+                let values = values.iter().map(String::as_str);
+                let labels: Vec<(&str, &str)> = family.labels.iter().copied().zip(values).collect();
+                metrics.encode_family(&labels)?.encode_gauge(value)?;
             }
         }
         Ok(())

@@ -1,15 +1,15 @@
 //! Queries for lists of runs and drives, and for the checks of a drive.
 
 use sqlx::any::AnyRow;
-use sqlx::{AnyConnection, AssertSqlSafe, Row as _};
+use sqlx::{AssertSqlSafe, FromRow as _, Row as _};
 
 use crate::database::History;
-use crate::dialect::Dialect;
 use crate::error::HistoryError;
 use crate::indexed_run::{HEALTH, MetricValue, Problem};
+use crate::location::Location;
 
 /// Most checks of a drive that are read: the first and the latest ones. Chosen: more than two years of weekly checks.
-const CHECKS_MAX: i64 = 120;
+const CHECKS_MAX: u32 = 120;
 
 /// A part of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,8 +111,32 @@ pub struct Check {
     pub health: Vec<MetricValue>,
 }
 
-fn drive_columns(dialect: Dialect) -> String {
-    let [first, last] = ["d.first_at", "d.last_at"].map(|column| dialect.date(column));
+/// Differences between the databases: PostgreSQL stores dates and JSON in types that sqlx's `Any` driver does not know.
+impl Location {
+    /// Selects a date as the text in which this program writes it.
+    pub(crate) fn date(&self, column: &str) -> String {
+        match self {
+            Self::File(_) => column.to_owned(),
+            Self::Server(_) => {
+                format!(
+                    r#"COALESCE(TO_CHAR({column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), '')"#
+                )
+            }
+        }
+    }
+
+    /// A placeholder for a column's value, with a cast if the value is bound as text.
+    pub(crate) fn value(&self, column: &str, number: usize) -> String {
+        match (self, column) {
+            (Self::Server(_), "started_at") => format!("CAST(${number} AS TIMESTAMPTZ)"),
+            (Self::Server(_), "problems") => format!("CAST(${number} AS JSONB)"),
+            _ => format!("${number}"),
+        }
+    }
+}
+
+fn drive_columns(location: &Location) -> String {
+    let [first, last] = ["d.first_at", "d.last_at"].map(|column| location.date(column));
     format!(
         "SELECT d.archive, d.key, d.access, d.model, d.serial, d.capacity_bytes, CASE WHEN d.is_virtual THEN 1 ELSE 0 END, \
          {first}, {last}, d.runs, d.checks, (SELECT r.target FROM run r WHERE r.archive = d.archive AND r.drive = d.key \
@@ -120,12 +144,19 @@ fn drive_columns(dialect: Dialect) -> String {
     )
 }
 
-fn run_columns(dialect: Dialect) -> String {
-    let started = dialect.date("started_at");
+fn run_columns(location: &Location) -> String {
+    let started = location.date("started_at");
     format!(
         "SELECT archive, name, {started}, procedure, target, standing, summary, seed, drive, failed_ios, CAST(problems AS TEXT), \
          error FROM run"
     )
+}
+
+impl Page {
+    /// The end of a query for this part of a list.
+    fn limit(self) -> String {
+        format!("LIMIT {} OFFSET {}", self.rows, self.offset)
+    }
 }
 
 impl History {
@@ -134,16 +165,12 @@ impl History {
     /// # Errors
     /// The database failed.
     pub fn drives(&mut self, page: Page) -> Result<Vec<DriveRow>, HistoryError> {
-        let columns = drive_columns(self.dialect());
         let query = format!(
-            "{columns} ORDER BY CASE WHEN d.access = 'simulated' THEN 1 ELSE 0 END, d.last_at DESC, d.archive, d.key \
-             LIMIT $1 OFFSET $2"
+            "{} ORDER BY CASE WHEN d.access = 'simulated' THEN 1 ELSE 0 END, d.last_at DESC, d.archive, d.key {}",
+            drive_columns(&self.location),
+            page.limit()
         );
-        self.read(async |connection| {
-            let query =
-                sqlx::query(AssertSqlSafe(&*query)).bind(i64::from(page.rows)).bind(i64::from(page.offset));
-            query.fetch_all(connection).await?.iter().map(drive_row).collect()
-        })
+        self.rows(&query, &[], drive_row)
     }
 
     /// Finds drives by the beginning of their key, or by a target that one of their runs named.
@@ -155,15 +182,12 @@ impl History {
         const KEY_START_MIN: usize = 4;
         let is_key = what.len() >= KEY_START_MIN && what.bytes().all(|byte| byte.is_ascii_hexdigit());
         let start = if is_key { format!("{}%", what.to_ascii_lowercase()) } else { String::new() };
-        let columns = drive_columns(self.dialect());
+        let columns = drive_columns(&self.location);
         let query = format!(
             "{columns} WHERE d.key LIKE $1 OR EXISTS (SELECT 1 FROM run r WHERE r.archive = d.archive \
              AND r.drive = d.key AND r.target = $2) ORDER BY d.last_at DESC, d.archive, d.key"
         );
-        self.read(async |connection| {
-            let query = sqlx::query(AssertSqlSafe(&*query)).bind(&start).bind(what);
-            query.fetch_all(connection).await?.iter().map(drive_row).collect()
-        })
+        self.rows(&query, &[&start, what], drive_row)
     }
 
     /// Lists readable runs, of one drive or of all, latest first.
@@ -171,21 +195,13 @@ impl History {
     /// # Errors
     /// The database failed.
     pub fn runs(&mut self, drive: Option<&DriveRow>, page: Page) -> Result<Vec<RunRow>, HistoryError> {
-        let condition = match drive {
-            Some(_) => "archive = $3 AND drive = $4",
-            None => "error IS NULL",
+        let (condition, texts) = match drive {
+            Some(drive) => ("archive = $1 AND drive = $2", vec![&*drive.archive, &*drive.key]),
+            None => ("error IS NULL", Vec::new()),
         };
-        let columns = run_columns(self.dialect());
-        let query =
-            format!("{columns} WHERE {condition} ORDER BY run.started_at DESC, name DESC LIMIT $1 OFFSET $2");
-        self.read(async |connection| {
-            let mut query =
-                sqlx::query(AssertSqlSafe(&*query)).bind(i64::from(page.rows)).bind(i64::from(page.offset));
-            if let Some(drive) = drive {
-                query = query.bind(&drive.archive).bind(&drive.key);
-            }
-            query.fetch_all(connection).await?.iter().map(run_row).collect()
-        })
+        let (columns, limit) = (run_columns(&self.location), page.limit());
+        let query = format!("{columns} WHERE {condition} ORDER BY run.started_at DESC, name DESC {limit}");
+        self.rows(&query, &texts, run_row)
     }
 
     /// Lists all runs of this history's own archive, damaged ones included, latest first. Names begin with the time.
@@ -193,19 +209,12 @@ impl History {
     /// # Errors
     /// The database failed.
     pub fn list(&mut self, page: Page) -> Result<Vec<Result<RunRow, DamagedRun>>, HistoryError> {
-        let columns = run_columns(self.dialect());
-        let query = format!("{columns} WHERE archive = $1 ORDER BY name DESC LIMIT $2 OFFSET $3");
+        let (columns, limit) = (run_columns(&self.location), page.limit());
+        let query = format!("{columns} WHERE archive = $1 ORDER BY name DESC {limit}");
         let archive = self.archive_name().to_owned();
-        self.read(async |connection| {
-            let query = sqlx::query(AssertSqlSafe(&*query))
-                .bind(&archive)
-                .bind(i64::from(page.rows))
-                .bind(i64::from(page.offset));
-            let run = |row: &AnyRow| match row.try_get::<Option<String>, _>(11)? {
-                Some(error) => Ok(Err(DamagedRun { archive: row.try_get(0)?, name: row.try_get(1)?, error })),
-                None => run_row(row).map(Ok),
-            };
-            query.fetch_all(connection).await?.iter().map(run).collect()
+        self.rows(&query, &[&archive], |row| match row.try_get::<Option<String>, _>(11)? {
+            Some(error) => Ok(Err(DamagedRun { archive: row.try_get(0)?, name: row.try_get(1)?, error })),
+            None => run_row(row).map(Ok),
         })
     }
 
@@ -215,10 +224,7 @@ impl History {
     /// The database failed.
     pub fn count_listed(&mut self) -> Result<i64, HistoryError> {
         let archive = self.archive_name().to_owned();
-        self.read(async |connection| {
-            let query = sqlx::query_scalar("SELECT COUNT(*) FROM run WHERE archive = $1");
-            query.bind(&archive).fetch_one(connection).await
-        })
+        self.number("SELECT COUNT(*) FROM run WHERE archive = $1", &[&archive])
     }
 
     /// Lists damaged run folders by archive and name.
@@ -227,10 +233,9 @@ impl History {
     /// The database failed.
     pub fn damaged(&mut self) -> Result<Vec<DamagedRun>, HistoryError> {
         let query = "SELECT archive, name, error FROM run WHERE error IS NOT NULL ORDER BY archive, name";
-        self.read(async |connection| {
-            let rows: Vec<(String, String, String)> = sqlx::query_as(query).fetch_all(connection).await?;
-            let run = |(archive, name, error)| DamagedRun { archive, name, error };
-            Ok(rows.into_iter().map(run).collect())
+        self.rows(query, &[], |row| {
+            let (archive, name, error) = <(String, String, String)>::from_row(row)?;
+            Ok(DamagedRun { archive, name, error })
         })
     }
 
@@ -239,23 +244,17 @@ impl History {
     /// # Errors
     /// The database failed.
     pub fn unknown_drives(&mut self) -> Result<Vec<UnknownDrive>, HistoryError> {
-        let started = self.dialect().date("started_at");
+        let started = self.location.date("started_at");
         let query = format!(
             "SELECT archive, target, name, {started} FROM run WHERE drive IS NULL AND procedure = 'check' \
              AND standing <> 'unfinished' AND error IS NULL AND NOT EXISTS (SELECT 1 FROM run r WHERE r.archive = run.archive \
              AND r.target = run.target AND r.drive IS NULL AND r.procedure = 'check' AND r.standing <> 'unfinished' \
              AND r.error IS NULL AND r.name > run.name) ORDER BY target, archive"
         );
-        self.read(async |connection| {
-            let rows: Vec<(String, String, String, String)> =
-                sqlx::query_as(AssertSqlSafe(&*query)).fetch_all(connection).await?;
-            let drive = |(archive, target, last_check, last_check_at)| UnknownDrive {
-                archive,
-                target,
-                last_check,
-                last_check_at,
-            };
-            Ok(rows.into_iter().map(drive).collect())
+        self.rows(&query, &[], |row| {
+            let (archive, target, last_check, last_check_at) =
+                <(String, String, String, String)>::from_row(row)?;
+            Ok(UnknownDrive { archive, target, last_check, last_check_at })
         })
     }
 
@@ -264,9 +263,7 @@ impl History {
     /// # Errors
     /// The database failed.
     pub fn count_drives(&mut self) -> Result<usize, HistoryError> {
-        let query = "SELECT COUNT(*) FROM drive";
-        let count: i64 =
-            self.read(async |connection| sqlx::query_scalar(query).fetch_one(connection).await)?;
+        let count = self.number("SELECT COUNT(*) FROM drive", &[])?;
         Ok(count.try_into().unwrap_or_default())
     }
 
@@ -275,9 +272,7 @@ impl History {
     /// # Errors
     /// The database failed.
     pub fn count(&mut self) -> Result<i64, HistoryError> {
-        self.read(async |connection| {
-            sqlx::query_scalar("SELECT COUNT(*) FROM run").fetch_one(connection).await
-        })
+        self.number("SELECT COUNT(*) FROM run", &[])
     }
 
     /// The completed checks of a drive, earliest first. If there are many, the first and the latest ones.
@@ -285,80 +280,48 @@ impl History {
     /// # Errors
     /// The database failed.
     pub fn checks(&mut self, drive: &DriveRow) -> Result<Vec<Check>, HistoryError> {
-        let dialect = self.dialect();
-        self.read(async |connection| {
-            let mut runs = check_runs(connection, dialect, drive, "DESC", CHECKS_MAX).await?;
-            runs.reverse();
-            let first = check_runs(connection, dialect, drive, "ASC", 1).await?;
-            runs.splice(
-                ..0,
-                first
-                    .into_iter()
-                    .filter(|first| runs.first().is_some_and(|run| run.name != first.name))
-                    .collect::<Vec<_>>(),
-            );
-            let mut checks: Vec<Check> =
-                runs.into_iter().map(|run| Check { run, metrics: Vec::new(), health: Vec::new() }).collect();
-            let Some(since) = checks.get(1).or(checks.first()).map(|check| check.run.started_at.clone())
-            else {
-                return Ok(checks);
-            };
-            let first = checks[0].run.name.clone();
-            for (run, metric) in check_metrics(connection, dialect, drive, &first, &since).await? {
-                if let Some(check) = checks.iter_mut().find(|check| check.run.name == run) {
-                    let table = if metric.source == HEALTH { &mut check.health } else { &mut check.metrics };
-                    table.push(metric);
-                }
+        let mut runs = self.check_runs(drive, "DESC", CHECKS_MAX)?;
+        runs.reverse();
+        let Some(since) = runs.first().map(|run| run.started_at.clone()) else { return Ok(Vec::new()) };
+        let earliest = self.check_runs(drive, "ASC", 1)?.pop();
+        runs.splice(..0, earliest.filter(|run| run.name != runs[0].name));
+        let first = runs[0].name.clone();
+        let mut checks: Vec<Check> =
+            runs.into_iter().map(|run| Check { run, metrics: Vec::new(), health: Vec::new() }).collect();
+        for (run, metric) in self.check_metrics(drive, &first, &since)? {
+            if let Some(check) = checks.iter_mut().find(|check| check.run.name == run) {
+                let table = if metric.source == HEALTH { &mut check.health } else { &mut check.metrics };
+                table.push(metric);
             }
-            Ok(checks)
-        })
+        }
+        Ok(checks)
     }
 
-    pub(crate) fn read<T>(
+    fn check_runs(&mut self, drive: &DriveRow, order: &str, most: u32) -> Result<Vec<RunRow>, HistoryError> {
+        let columns = run_columns(&self.location);
+        let query = format!(
+            "{columns} WHERE archive = $1 AND drive = $2 AND procedure = 'check' AND standing <> 'unfinished' \
+             ORDER BY run.started_at {order}, name {order} LIMIT {most}"
+        );
+        self.rows(&query, &[&drive.archive, &drive.key], run_row)
+    }
+
+    /// The metrics of the first check and of all checks since `since`, each with the name of its run.
+    fn check_metrics(
         &mut self,
-        query: impl AsyncFnMut(&mut AnyConnection) -> sqlx::Result<T>,
-    ) -> Result<T, HistoryError> {
-        self.attempt(query).map_err(HistoryError::query("read"))
-    }
-}
-
-async fn check_runs(
-    connection: &mut AnyConnection,
-    dialect: Dialect,
-    drive: &DriveRow,
-    order: &str,
-    most: i64,
-) -> sqlx::Result<Vec<RunRow>> {
-    let columns = run_columns(dialect);
-    let query = format!(
-        "{columns} WHERE archive = $1 AND drive = $2 AND procedure = 'check' AND standing <> 'unfinished' \
-         ORDER BY run.started_at {order}, name {order} LIMIT $3"
-    );
-    let query = sqlx::query(AssertSqlSafe(&*query)).bind(&drive.archive).bind(&drive.key).bind(most);
-    query.fetch_all(connection).await?.iter().map(run_row).collect()
-}
-
-/// The metrics of the first check and of all checks since `since`.
-async fn check_metrics(
-    connection: &mut AnyConnection,
-    dialect: Dialect,
-    drive: &DriveRow,
-    first: &str,
-    since: &str,
-) -> sqlx::Result<Vec<(String, MetricValue)>> {
-    let since_date = dialect.value("started_at", 4);
-    let query = format!(
-        "SELECT r.name, m.source, m.name, m.unit, m.value, m.low, m.high, m.reference, m.origin, m.bytes FROM run r \
-         JOIN metric m ON m.archive = r.archive AND m.run = r.name WHERE r.archive = $1 AND r.drive = $2 \
-         AND r.procedure = 'check' AND m.source IN ('metrics', 'health') AND (r.name = $3 OR r.started_at >= {since_date}) \
-         ORDER BY r.started_at, r.name, m.position"
-    );
-    let rows =
-        sqlx::query(AssertSqlSafe(query)).bind(&drive.archive).bind(&drive.key).bind(first).bind(since);
-    let metric = |row: &AnyRow| {
-        Ok((
-            row.try_get(0)?,
-            MetricValue {
+        drive: &DriveRow,
+        first: &str,
+        since: &str,
+    ) -> Result<Vec<(String, MetricValue)>, HistoryError> {
+        let since_date = self.location.value("started_at", 4);
+        let query = format!(
+            "SELECT r.name, m.source, m.name, m.unit, m.value, m.low, m.high, m.reference, m.origin, m.bytes FROM run r \
+             JOIN metric m ON m.archive = r.archive AND m.run = r.name WHERE r.archive = $1 AND r.drive = $2 \
+             AND r.procedure = 'check' AND m.source IN ('metrics', 'health') AND (r.name = $3 OR r.started_at >= {since_date}) \
+             ORDER BY r.started_at, r.name, m.position"
+        );
+        self.rows(&query, &[&drive.archive, &drive.key, first, since], |row| {
+            let metric = MetricValue {
                 source: row.try_get(1)?,
                 name: row.try_get(2)?,
                 unit: row.try_get(3)?,
@@ -368,10 +331,29 @@ async fn check_metrics(
                 reference: row.try_get(7)?,
                 origin: row.try_get(8)?,
                 bytes: row.try_get::<Option<i64>, _>(9)?.map(i64::cast_unsigned),
-            },
-        ))
-    };
-    rows.fetch_all(connection).await?.iter().map(metric).collect()
+            };
+            Ok((row.try_get(0)?, metric))
+        })
+    }
+
+    /// The rows of a query. `texts` take the places of `$1`, `$2` and so on.
+    pub(crate) fn rows<T>(
+        &mut self,
+        query: &str,
+        texts: &[&str],
+        row: impl Fn(&AnyRow) -> sqlx::Result<T>,
+    ) -> Result<Vec<T>, HistoryError> {
+        let rows = self.attempt(async |connection| {
+            let query = texts.iter().fold(sqlx::query(AssertSqlSafe(query)), |query, text| query.bind(*text));
+            query.fetch_all(connection).await?.iter().map(&row).collect()
+        });
+        rows.map_err(HistoryError::query("read"))
+    }
+
+    /// The only number that a query returns.
+    fn number(&mut self, query: &str, texts: &[&str]) -> Result<i64, HistoryError> {
+        Ok(self.rows(query, texts, |row| row.try_get(0))?[0])
+    }
 }
 
 fn drive_row(row: &AnyRow) -> sqlx::Result<DriveRow> {

@@ -6,13 +6,12 @@ use std::path::{Path, PathBuf};
 use likenew_archive::{DriveSignature, place_key};
 use serde_json::json;
 use sqlx::any::AnyArguments;
-use sqlx::query::Query;
-use sqlx::{Any, AnyConnection, AssertSqlSafe, Connection as _};
+use sqlx::{Any, AnyConnection, Arguments as _, AssertSqlSafe, Connection as _, Encode, FromRow as _, Type};
 
 use crate::database::{History, is_forbidden};
-use crate::dialect::Dialect;
 use crate::error::HistoryError;
-use crate::indexed_run::{IndexedRun, MetricValue, Problem, RunContent, fingerprint};
+use crate::indexed_run::{IndexedRun, MetricValue, Problem, RunContent, fingerprint, name_of};
+use crate::location::Location;
 
 /// Runs in one transaction. A kill loses at most a second of work, and other writers wait no longer.
 const BATCH: usize = 100;
@@ -82,16 +81,13 @@ impl History {
 
     /// Fingerprints of indexed runs by name; `None` for damaged ones.
     fn known(&mut self) -> Result<BTreeMap<String, Option<String>>, HistoryError> {
-        let name = self.name.clone();
-        self.read(async |connection| {
-            let query = "SELECT name, fingerprint, error FROM run WHERE archive = $1";
-            let rows: Vec<(String, String, Option<String>)> =
-                sqlx::query_as(query).bind(&name).fetch_all(connection).await?;
-            let run = |(name, fingerprint, error): (_, _, Option<_>)| {
-                (name, error.is_none().then_some(fingerprint))
-            };
-            Ok(rows.into_iter().map(run).collect())
-        })
+        let archive = self.name.clone();
+        let query = "SELECT name, fingerprint, error FROM run WHERE archive = $1";
+        let runs = self.rows(query, &[&archive], |row| {
+            let (name, fingerprint, error) = <(String, String, Option<String>)>::from_row(row)?;
+            Ok((name, error.is_none().then_some(fingerprint)))
+        });
+        Ok(runs?.into_iter().collect())
     }
 
     /// Writes and removes runs in one transaction.
@@ -99,7 +95,7 @@ impl History {
         let (name, root) = (self.name.clone(), self.archive.root().display().to_string());
         let archive = name.as_str();
         let root = if archive == "." { "." } else { root.as_str() };
-        let dialect = self.dialect();
+        let location = self.location.clone();
         let written = self.attempt(async |connection| {
             let mut transaction = connection.begin().await?;
             // The first statement takes the write lock, so that this transaction waits for others only here.
@@ -116,10 +112,10 @@ impl History {
                 places.extend(place_of(&mut transaction, archive, &run.name).await?);
                 let drive = run.content.as_ref().ok().and_then(|content| content.drive.as_ref());
                 places.extend(drive.map(DriveSignature::place));
-                put_run(&mut transaction, dialect, archive, run).await?;
+                put_run(&mut transaction, &location, archive, run).await?;
                 delete_metrics(&mut transaction, archive, &run.name).await?;
                 let metrics = run.content.as_ref().map_or(&[][..], |content| &content.metrics);
-                put_metrics(&mut transaction, archive, &run.name, metrics).await?;
+                put_metrics(&mut transaction, &location, archive, &run.name, metrics).await?;
             }
             for place in places {
                 resolve(&mut transaction, archive, &place).await?;
@@ -128,10 +124,6 @@ impl History {
         });
         written.map_err(HistoryError::query("written"))
     }
-}
-
-fn name_of(folder: &Path) -> String {
-    folder.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 /// Whether a run must be indexed again. Damaged runs always are, since a restored copy may have the same fingerprint.
@@ -160,121 +152,113 @@ async fn delete_metrics(connection: &mut AnyConnection, archive: &str, run: &str
     sqlx::query(deletion).bind(archive).bind(run).execute(connection).await.map(drop)
 }
 
+/// Rows for a table, each value beside the name of its column.
+#[derive(Default)]
+struct NewRows {
+    /// The columns of every row.
+    columns: Vec<&'static str>,
+    /// The values, row by row.
+    values: AnyArguments,
+}
+
+impl NewRows {
+    /// Adds the value of the next column. All rows have the same columns in the same order.
+    fn with<'t>(mut self, column: &'static str, value: impl Encode<'t, Any> + Type<Any>) -> Self {
+        if !self.columns.contains(&column) {
+            self.columns.push(column);
+        }
+        self.values.add(value).expect("every database has a form of plain values");
+        self
+    }
+
+    /// Inserts them. `conflict` is the end of the statement.
+    async fn insert(
+        self,
+        connection: &mut AnyConnection,
+        location: &Location,
+        table: &str,
+        conflict: &str,
+    ) -> sqlx::Result<()> {
+        let columns = &self.columns;
+        let row = |row: usize| {
+            let numbered = columns.iter().zip(row * columns.len() + 1..);
+            let values: Vec<String> =
+                numbered.map(|(column, number)| location.value(column, number)).collect();
+            format!("({})", values.join(", "))
+        };
+        let rows: Vec<String> = (0..self.values.len() / columns.len()).map(row).collect();
+        let (columns, rows) = (columns.join(", "), rows.join(", "));
+        let insert = format!("INSERT INTO {table} ({columns}) VALUES {rows} {conflict}");
+        sqlx::query_with(AssertSqlSafe(insert), self.values).execute(connection).await.map(drop)
+    }
+}
+
 async fn put_run(
     connection: &mut AnyConnection,
-    dialect: Dialect,
+    location: &Location,
     archive: &str,
     run: &IndexedRun,
 ) -> sqlx::Result<()> {
-    const COLUMNS: [&str; 17] = [
-        "fingerprint",
-        "error",
-        "started_at",
-        "procedure",
-        "target",
-        "seed",
-        "standing",
-        "summary",
-        "access",
-        "place",
-        "serial",
-        "drive",
-        "model",
-        "capacity_bytes",
-        "is_virtual",
-        "failed_ios",
-        "problems",
-    ];
-    let set: Vec<String> = COLUMNS.iter().map(|column| format!("{column} = excluded.{column}")).collect();
-    let values: Vec<String> =
-        COLUMNS.iter().enumerate().map(|(index, column)| dialect.value(column, index + 3)).collect();
-    let upsert = format!(
-        "INSERT INTO run (archive, name, {}) VALUES ($1, $2, {}) ON CONFLICT (archive, name) DO UPDATE SET {}",
-        COLUMNS.join(", "),
-        values.join(", "),
-        set.join(", ")
-    );
     let content = run.content.as_ref().ok();
     let text = |field: fn(&RunContent) -> &str| content.map(|content| storable(field(content)));
     let drive = content.and_then(|content| content.drive.as_ref());
-    // Runs without a serial number get their key in `resolve`, when all runs of the place are known.
-    let serial = |drive: &DriveSignature| drive.serial.clone();
-    let key = drive.and_then(DriveSignature::serial_key);
-    sqlx::query(AssertSqlSafe(upsert))
-        .bind(archive)
-        .bind(&run.name)
-        .bind(&run.fingerprint)
-        .bind(run.content.as_ref().err().map(|error| storable(error)))
-        .bind(text(|content| &content.started_at))
-        .bind(text(|content| &content.procedure))
-        .bind(text(|content| &content.target))
-        .bind(content.map(|content| content.seed.to_string()))
-        .bind(text(|content| content.standing))
-        .bind(text(|content| &content.summary))
-        .bind(drive.map(|drive| drive.access.name()))
-        .bind(drive.map(DriveSignature::place))
-        .bind(drive.and_then(serial))
-        .bind(key)
-        .bind(drive.and_then(|drive| drive.model.as_deref().map(storable)))
-        .bind(drive.and_then(|drive| drive.capacity_bytes.map(whole)))
-        .bind(drive.map(|drive| drive.is_virtual))
-        .bind(content.map(|content| whole(content.failed_ios)))
-        .bind(content.and_then(|content| content.problems.as_deref()).map(|problems| {
-            let storable =
-                |problem: &Problem| json!({"name": storable(&problem.name), "sentence": storable(&problem.sentence)});
-            json!(problems.iter().map(storable).collect::<Vec<_>>()).to_string()
-        }))
-        .execute(connection)
-        .await
-        .map(drop)
+    let problems = content.and_then(|content| content.problems.as_deref()).map(|problems| {
+        let storable =
+            |problem: &Problem| json!({"name": storable(&problem.name), "sentence": storable(&problem.sentence)});
+        json!(problems.iter().map(storable).collect::<Vec<_>>()).to_string()
+    });
+    let row = NewRows::default()
+        .with("archive", archive)
+        .with("name", &run.name)
+        .with("fingerprint", &run.fingerprint)
+        .with("error", run.content.as_ref().err().map(|error| storable(error)))
+        .with("started_at", text(|content| &content.started_at))
+        .with("procedure", text(|content| &content.procedure))
+        .with("target", text(|content| &content.target))
+        .with("seed", content.map(|content| content.seed.to_string()))
+        .with("standing", text(|content| content.standing))
+        .with("summary", text(|content| &content.summary))
+        .with("access", drive.map(|drive| drive.access.name()))
+        .with("place", drive.map(DriveSignature::place))
+        .with("serial", drive.and_then(|drive| drive.serial.as_ref()))
+        // Runs without a serial number get their key in `resolve`, when all runs of the place are known.
+        .with("drive", drive.and_then(DriveSignature::serial_key))
+        .with("model", drive.and_then(|drive| drive.model.as_deref().map(storable)))
+        .with("capacity_bytes", drive.and_then(|drive| drive.capacity_bytes.map(whole)))
+        .with("is_virtual", drive.map(|drive| drive.is_virtual))
+        .with("failed_ios", content.map(|content| whole(content.failed_ios)))
+        .with("problems", problems);
+    let set: Vec<String> = row.columns.iter().map(|column| format!("{column} = excluded.{column}")).collect();
+    let conflict = format!("ON CONFLICT (archive, name) DO UPDATE SET {}", set[2..].join(", "));
+    row.insert(connection, location, "run", &conflict).await
 }
 
 async fn put_metrics(
     connection: &mut AnyConnection,
+    location: &Location,
     archive: &str,
     run: &str,
     metrics: &[MetricValue],
 ) -> sqlx::Result<()> {
-    const COLUMNS: usize = 12;
     for (batch, metrics) in metrics.chunks(ROWS).enumerate() {
-        let insert = format!(
-            "INSERT INTO metric (archive, run, position, source, name, unit, value, low, high, reference, origin, bytes) VALUES {}",
-            placeholders(metrics.len(), COLUMNS)
-        );
-        let mut query = sqlx::query(AssertSqlSafe(insert));
-        for (index, metric) in metrics.iter().enumerate() {
-            query = bind_metric(query.bind(archive).bind(run), (batch * ROWS + index) as i64, metric);
-        }
-        query.execute(&mut *connection).await?;
+        let positions = (batch * ROWS) as i64..;
+        let rows = positions.zip(metrics).fold(NewRows::default(), |rows, (position, metric)| {
+            rows.with("archive", archive)
+                .with("run", run)
+                .with("position", position)
+                .with("source", &metric.source)
+                .with("name", storable(&metric.name))
+                .with("unit", &metric.unit)
+                .with("value", metric.value)
+                .with("low", metric.low)
+                .with("high", metric.high)
+                .with("reference", metric.reference)
+                .with("origin", metric.origin.as_deref())
+                .with("bytes", metric.bytes.map(whole))
+        });
+        rows.insert(connection, location, "metric", "").await?;
     }
     Ok(())
-}
-
-fn bind_metric<'q>(
-    query: Query<'q, Any, AnyArguments>,
-    position: i64,
-    metric: &'q MetricValue,
-) -> Query<'q, Any, AnyArguments> {
-    query
-        .bind(position)
-        .bind(&metric.source)
-        .bind(storable(&metric.name))
-        .bind(&metric.unit)
-        .bind(metric.value)
-        .bind(metric.low)
-        .bind(metric.high)
-        .bind(metric.reference)
-        .bind(metric.origin.as_deref())
-        .bind(metric.bytes.map(whole))
-}
-
-/// Placeholders such as `($1, $2), ($3, $4)`.
-fn placeholders(rows: usize, columns: usize) -> String {
-    let row = |row: usize| {
-        let marks: Vec<String> = (1..=columns).map(|column| format!("${}", row * columns + column)).collect();
-        format!("({})", marks.join(", "))
-    };
-    (0..rows).map(row).collect::<Vec<_>>().join(", ")
 }
 
 /// The text without zero bytes, which PostgreSQL does not store.

@@ -25,9 +25,9 @@ pub(crate) const WAIT_FOR_FILE: &str =
 
 /// Help texts of all metrics.
 pub(crate) mod metrics {
-    /// A help text with a full stop.
-    pub(crate) fn sentence(text: &str) -> String {
-        format!("{text}.")
+    likenew_core::sentences! {
+        /// A help text with a full stop.
+        pub(crate) fn sentence(text: &str) = "{text}.";
     }
 
     pub(crate) const BUILD_INFO: &str = "The version of Likenew that wrote these metrics";
@@ -70,23 +70,12 @@ pub(crate) mod metrics {
     pub(crate) const RANDOM_WRITE: MetricNoun = MetricNoun("4K random writes at QD1 each second");
     pub(crate) const RANDOM_READ_QD32: MetricNoun = MetricNoun("4K random reads at QD32 each second");
 
-    pub(crate) fn value(MetricNoun(noun): MetricNoun) -> String {
-        format!("{noun} in the last check")
-    }
-
-    pub(crate) fn low(MetricNoun(noun): MetricNoun) -> String {
-        format!("{noun} in the last check: lower end of the 95% interval")
-    }
-
-    pub(crate) fn high(MetricNoun(noun): MetricNoun) -> String {
-        format!("{noun} in the last check: upper end of the 95% interval")
-    }
-
-    pub(crate) fn reference(MetricNoun(noun): MetricNoun) -> String {
-        format!("{noun} that the last check compared the drive with; the label says where that comes from")
-    }
-
-    pub(crate) fn ratio(MetricNoun(noun): MetricNoun) -> String {
-        format!("{noun} in the last check, over its reference")
+    likenew_core::sentences! {
+        pub(crate) fn value(noun: MetricNoun) = "{} in the last check", noun.0;
+        pub(crate) fn low(noun: MetricNoun) = "{} in the last check: lower end of the 95% interval", noun.0;
+        pub(crate) fn high(noun: MetricNoun) = "{} in the last check: upper end of the 95% interval", noun.0;
+        pub(crate) fn reference(noun: MetricNoun) =
+            "{} that the last check compared the drive with; the label says where that comes from", noun.0;
+        pub(crate) fn ratio(noun: MetricNoun) = "{} in the last check, over its reference", noun.0;
     }
 }

@@ -49,10 +49,10 @@ impl Table {
     /// Makes a table of a findings table's rows. Columns of numbers, texts or booleans get these types, others JSON.
     pub(crate) fn from_rows(rows: &[Row]) -> Self {
         let mut names: Vec<&str> = Vec::new();
-        for row in rows {
-            names.extend(
-                row.keys().map(String::as_str).filter(|key| !names.contains(key)).collect::<Vec<_>>(),
-            );
+        for key in rows.iter().flat_map(Row::keys) {
+            if !names.contains(&key.as_str()) {
+                names.push(key);
+            }
         }
         Self::new(names.iter().map(|name| (*name, column(rows, name))).collect())
     }

@@ -71,19 +71,16 @@ impl JoinedTables {
 
 /// A column of numbers if all keys are numbers, or else of names.
 fn column(keys: &[Key]) -> ArrayRef {
-    let numbers: Option<Int64Array> = keys
-        .iter()
-        .map(|key| match key {
-            Key::Number(number) => Some(*number),
-            Key::Name(_) => None,
-        })
-        .collect::<Option<Vec<i64>>>()
-        .map(Int64Array::from);
-    match numbers {
-        Some(numbers) => Arc::new(numbers),
-        None => Arc::new(StringArray::from_iter_values(keys.iter().map(|key| match key {
-            Key::Number(number) => number.to_string(),
-            Key::Name(name) => name.clone(),
-        }))),
+    let number = |key: &Key| match key {
+        Key::Number(number) => Some(*number),
+        Key::Name(_) => None,
+    };
+    if let Some(numbers) = keys.iter().map(number).collect::<Option<Vec<i64>>>() {
+        return Arc::new(Int64Array::from(numbers));
     }
+    let name = |key: &Key| match key {
+        Key::Number(number) => number.to_string(),
+        Key::Name(name) => name.clone(),
+    };
+    Arc::new(StringArray::from_iter_values(keys.iter().map(name)))
 }

@@ -3,8 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, Float64Array, Int64Array, UInt32Array, UInt64Array};
+use arrow_array::{ArrayRef, Float64Array, Int64Array, StringArray, UInt32Array, UInt64Array};
 use likenew_archive::{ArchiveError, SampleReader};
+use likenew_core::counters::FlashCounters;
 use likenew_core::io::Sample;
 use likenew_core::segment::Segment;
 use likenew_core::tally::Tally;
@@ -24,6 +25,11 @@ fn numbers(values: impl Iterator<Item = Option<f64>>) -> ArrayRef {
     Arc::new(values.collect::<Float64Array>())
 }
 
+/// The names of the workloads.
+fn names<'a>(segments: impl Iterator<Item = &'a Segment>) -> ArrayRef {
+    Arc::new(StringArray::from_iter_values(segments.map(|segment| &segment.workload.name)))
+}
+
 /// One row for each operation of each stream of each workload.
 pub(crate) fn segments(segments: &[Segment]) -> Table {
     let rows: Vec<(u32, &Segment, &Tally)> = (0..)
@@ -40,18 +46,13 @@ pub(crate) fn segments(segments: &[Segment]) -> Table {
     let means = rows
         .iter()
         .map(|(.., tally)| (tally.ios > 0).then(|| tally.latency_ns_sum as f64 / tally.ios as f64));
-    let counters = |counter: fn(&likenew_core::counters::FlashCounters) -> u64| -> ArrayRef {
+    let counters = |counter: fn(&FlashCounters) -> u64| -> ArrayRef {
         let values = rows.iter().map(|(_, segment, _)| segment.accounting.as_ref().map(counter));
         Arc::new(values.collect::<UInt64Array>())
     };
     Table::new(vec![
         ("segment", small(rows.iter().map(|(index, ..)| *index))),
-        (
-            "workload",
-            Arc::new(arrow_array::StringArray::from_iter_values(
-                rows.iter().map(|(_, segment, _)| &segment.workload.name),
-            )),
-        ),
+        ("workload", names(rows.iter().map(|(_, segment, _)| *segment))),
         ("stream", small(rows.iter().map(|(.., tally)| u32::from(tally.stream)))),
         ("op", words(rows.iter().map(|(.., tally)| tally.op.name()))),
         ("started_ns", whole(rows.iter().map(|(_, segment, _)| segment.started_at.0))),
@@ -100,12 +101,7 @@ pub(crate) fn windows(segments: &[Segment], axis: WindowAxis) -> Table {
         rows.iter().map(|(.., cell)| (cell.ios > 0).then(|| cell.latency_ns_sum as f64 / cell.ios as f64));
     Table::new(vec![
         ("segment", small(rows.iter().map(|(index, ..)| *index))),
-        (
-            "workload",
-            Arc::new(arrow_array::StringArray::from_iter_values(
-                rows.iter().map(|(_, segment, ..)| &segment.workload.name),
-            )),
-        ),
+        ("workload", names(rows.iter().map(|(_, segment, ..)| *segment))),
         (start, whole(rows.iter().map(|(.., start, _)| *start))),
         (width, whole(rows.iter().map(|(_, _, width, ..)| *width))),
         ("ios", whole(rows.iter().map(|(.., cell)| cell.ios))),

@@ -35,20 +35,10 @@ pub(crate) fn simulate(
     samples: bool,
     archive: Option<PathBuf>,
 ) -> PyResult<Vec<Run>> {
-    let plans: Vec<Plan> = plans
-        .iter()
-        .map(|plan| serde_json::from_str(plan).map_err(errors::usage))
-        .collect::<PyResult<_>>()?;
-    let stop = Arc::new(AtomicBool::new(false));
-    let observer = || RunFollower {
-        samples: samples.then(Default::default),
-        stop: Arc::clone(&stop),
-        archive: None,
-        segments: 0,
-    };
-    let is_stopped = || stop.load(Ordering::Relaxed);
-    let work = || run_in_turn(plans, observer, archive.map(Archive::new), &is_stopped);
-    interruptible(py, || stop.store(true, Ordering::Relaxed), work)?
+    let plans = plans.iter().map(|plan| serde_json::from_str(plan).map_err(errors::usage));
+    let plans: Vec<Plan> = plans.collect::<PyResult<_>>()?;
+    let session = Session { samples, archive: archive.map(Archive::new), stop: Arc::default() };
+    interruptible(py, || session.stop.store(true, Ordering::Relaxed), || session.run_in_turn(plans))?
 }
 
 /// Converts a table from JSON to TOML.
@@ -58,63 +48,65 @@ pub(crate) fn to_toml(table: &str) -> PyResult<String> {
     toml::to_string(&table).map_err(errors::usage)
 }
 
-fn run_in_turn(
-    plans: Vec<Plan>,
-    observer: impl Fn() -> RunFollower,
+/// What is done with all runs of one call.
+struct Session {
+    /// Whether every I/O is kept in memory.
+    samples: bool,
     archive: Option<Archive>,
-    is_stopped: &dyn Fn() -> bool,
-) -> PyResult<Vec<Run>> {
-    let mut drive = None;
-    let run = |plan: Plan| {
-        let procedure = from_plan(&plan).map_err(errors::usage)?;
-        let drive = match &mut drive {
-            Some(drive) => drive,
-            none => none.insert(open(&plan, is_stopped)?),
+    stop: Arc<AtomicBool>,
+}
+
+impl Session {
+    fn run_in_turn(&self, plans: Vec<Plan>) -> PyResult<Vec<Run>> {
+        let mut drive = None;
+        let run = |plan: Plan| {
+            let procedure = from_plan(&plan).map_err(errors::usage)?;
+            let drive = match &mut drive {
+                Some(drive) => drive,
+                none => none.insert(self.open(&plan)?),
+            };
+            self.run(drive, plan, &*procedure)
         };
-        run(drive, plan, &*procedure, observer(), archive.as_ref())
-    };
-    plans.into_iter().map(run).collect()
-}
+        plans.into_iter().map(run).collect()
+    }
 
-fn open(plan: &Plan, is_stopped: &dyn Fn() -> bool) -> PyResult<SimDrive> {
-    let spec = Spec::parse(plan.target.as_deref().unwrap_or_default()).map_err(errors::usage)?;
-    let read = |path: &Path| read_file(path, plan.drive.as_deref());
-    spec.open_unless(read, is_stopped).map_err(errors::usage)
-}
+    fn open(&self, plan: &Plan) -> PyResult<SimDrive> {
+        let spec = Spec::parse(plan.target.as_deref().unwrap_or_default()).map_err(errors::usage)?;
+        let read = |path: &Path| read_file(path, plan.drive.as_deref());
+        spec.open_unless(read, &|| self.stop.load(Ordering::Relaxed)).map_err(errors::usage)
+    }
 
-fn run(
-    drive: &mut SimDrive,
-    plan: Plan,
-    procedure: &dyn Procedure,
-    mut observer: RunFollower,
-    archive: Option<&Archive>,
-) -> PyResult<Run> {
-    let instrument = Instrument {
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        clock: Clock::Virtual,
-        engine: drive.identity().engine,
-        system: None,
-        calibration: None,
-    };
-    let mut evidence = Evidence::new(plan, drive.identity(), drive.geometry());
-    if let Some(archive) = archive {
-        let (identity, geometry) = (evidence.identity.clone(), evidence.geometry.clone());
-        let date = likenew_real::clock::wall_date();
-        let machine = Machine::new(date, identity, geometry, instrument.clone());
-        observer.archive = Some(archive.create(&evidence.plan, &machine).map_err(errors::unfinished)?);
+    fn run(&self, drive: &mut SimDrive, plan: Plan, procedure: &dyn Procedure) -> PyResult<Run> {
+        let instrument = Instrument {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            clock: Clock::Virtual,
+            engine: drive.identity().engine,
+            system: None,
+            calibration: None,
+        };
+        let mut evidence = Evidence::new(plan, drive.identity(), drive.geometry());
+        let keep = |archive: &Archive| {
+            let (identity, geometry) = (evidence.identity.clone(), evidence.geometry.clone());
+            let date = likenew_real::clock::wall_date();
+            let machine = Machine::new(date, identity, geometry, instrument.clone());
+            archive.create(&evidence.plan, &machine).map_err(errors::unfinished)
+        };
+        let kept = self.archive.as_ref().map(keep).transpose()?;
+        let (samples, stop) = (self.samples.then(Default::default), Arc::clone(&self.stop));
+        let mut observer = RunFollower { samples, stop, archive: kept, segments: 0 };
+        let end = run_procedure(drive, procedure, &mut evidence, &mut observer).map_err(failure)?;
+        if let End::TargetError(error) = &end {
+            return Err(errors::unfinished(error));
+        }
+        let mut findings = judge(procedure, &evidence);
+        findings.is_interrupted = !matches!(end, End::Complete);
+        let folder = observer.archive.as_ref().map(|run| run.path().to_owned());
+        if let Some(run) = &observer.archive {
+            run.conclude(&findings).map_err(errors::unfinished)?;
+        }
+        let samples = observer.samples.map(|samples| std::mem::take(&mut *lock(&samples)));
+        Ok(Run::new(evidence, findings, instrument, folder, samples))
     }
-    let end = run_procedure(drive, procedure, &mut evidence, &mut observer).map_err(failure)?;
-    if let End::TargetError(error) = &end {
-        return Err(errors::unfinished(error));
-    }
-    let mut findings = judge(procedure, &evidence);
-    findings.is_interrupted = !matches!(end, End::Complete);
-    let folder = observer.archive.as_ref().map(|run| run.path().to_owned());
-    if let Some(run) = &observer.archive {
-        run.conclude(&findings).map_err(errors::unfinished)?;
-    }
-    let samples = observer.samples.map(|samples| std::mem::take(&mut *lock(&samples)));
-    Ok(Run::new(evidence, findings, instrument, folder, samples))
 }
 
 /// The contents of a drive file: `text` if given, or else the file's.

@@ -51,7 +51,6 @@ const ALLOWED: &[(&str, &str, &str)] = &[
     ("generator/parts.rs", "{key} = {{ value", "a line of TOML"),
     ("history/src/database.rs", "PRAGMA ", "settings of SQLite"),
     ("history/src/database.rs", "SELECT ", "SQL"),
-    ("history/src/dialect.rs", "", "SQL, nothing else"),
     ("history/src/queries.rs", "", "SQL, nothing else"),
     ("history/src/sync.rs", "", "SQL, nothing else"),
     ("scan/content.rs", "databases and disk images", "the name of a group of files"),

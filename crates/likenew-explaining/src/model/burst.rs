@@ -14,8 +14,8 @@ use likenew_procedure_support::estimate::{Estimate, distinct};
 use likenew_procedure_support::rows::Columns as _;
 use likenew_stats::change_points::knees;
 
+use super::ModelOptions;
 use super::curve_fit::{between, join};
-use super::model_options::ModelOptions;
 use super::wording::{self, CacheSize};
 
 /// Bytes of one write in a burst.

@@ -6,7 +6,7 @@ use likenew_core::io::Op;
 use likenew_procedure_support::estimate::Estimate;
 use likenew_stats::hold_out::{HoldOut, hold_out, simplest_equivalent};
 use likenew_stats::interval::{CONFIDENCE_95, Interval};
-use likenew_stats::least_squares::{PositiveSum, broken_line, positive_sum, profile};
+use likenew_stats::least_squares::{PositiveSum, Profile, broken_line, positive_sum, profile};
 use likenew_stats::summary::median;
 
 use super::point::{Curve, MeasuredPoint, Point, PointPattern};
@@ -50,9 +50,9 @@ impl From<&MeasuredPoint> for DataPoint {
 /// Alignment of requests, in bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Grain {
-    /// The drive's block.
+    /// The drive's block, which is the shortest request.
     pub(super) block: u64,
-    /// Length of a small random request; longer ones begin here.
+    /// Length of a small random request: 4 KiB or a block. Longer ones begin at its multiples.
     pub(super) small: u64,
 }
 
@@ -60,12 +60,9 @@ pub(super) struct Grain {
 #[derive(Clone, Debug)]
 pub(super) struct FormFit {
     pub(super) form: Form,
-    /// The form's own parameter, if it has one: the knee or the cluster in bytes, or the requests served or
-    /// queued at once.
-    pub(super) shape: Option<f64>,
-    sum: PositiveSum<3>,
-    /// All parameters that fit the points as well, the best included.
-    possible: Vec<(Option<f64>, PositiveSum<3>)>,
+    /// All parameters that fit the points as well. The shape is the form's own parameter: the knee or the
+    /// cluster in bytes, or the requests served or queued at once; 0 for a form without one.
+    pub(super) profile: Profile<3>,
     pub(super) grain: Grain,
 }
 
@@ -161,56 +158,51 @@ impl Form {
         let values: Vec<f64> = points.iter().map(|point| point.ns).collect();
         let deviations: Vec<f64> = points.iter().map(|point| point.deviation).collect();
         let parts = |shape: f64, index: usize| self.parts(shape, &points[index].point, grain);
-        let shapes = self.shapes(points, grain);
-        if matches!(self, Self::Plain | Self::Alone) {
+        let profile = if matches!(self, Self::Plain | Self::Alone) {
             let rows: Vec<[f64; 3]> = (0..points.len()).map(|index| parts(0.0, index)).collect();
             let sum = positive_sum(&rows, &values, &deviations)?;
-            return Some(FormFit { form: self, shape: None, sum, possible: vec![(None, sum)], grain });
-        }
-        let profile = profile(&shapes, parts, &values, &deviations, CONFIDENCE_95)?;
-        let possible = profile.possible.iter().map(|(shape, sum)| (Some(*shape), *sum)).collect();
-        Some(FormFit { form: self, shape: Some(profile.shape), sum: profile.sum, possible, grain })
+            Profile { shape: 0.0, sum, possible: vec![(0.0, sum)] }
+        } else {
+            profile(&self.shapes(points, grain), parts, &values, &deviations, CONFIDENCE_95)?
+        };
+        Some(FormFit { form: self, profile, grain })
     }
 }
 
 impl FormFit {
     /// The time of a request, in nanoseconds.
     pub(super) fn ns(&self, point: &Point) -> f64 {
-        self.sum.at(&self.form.parts(self.shape.unwrap_or(0.0), point, self.grain))
+        self.profile.sum.at(&self.form.parts(self.profile.shape, point, self.grain))
     }
 
     /// The range of the time at a point, over all possible fits, at 50% probability.
     pub(super) fn range_ns(&self, point: &Point) -> Interval {
-        let at = |(shape, sum): &(Option<f64>, PositiveSum<3>)| {
-            let parts = self.form.parts(shape.unwrap_or(0.0), point, self.grain);
+        let at = |(shape, sum): &(f64, PositiveSum<3>)| {
+            let parts = self.form.parts(*shape, point, self.grain);
             let alone = Interval { low: sum.at(&parts), high: sum.at(&parts) };
             sum.interval_at(&parts, AS_LIKELY_AS_NOT).unwrap_or(alone)
         };
         let interval = Interval { low: self.ns(point), high: self.ns(point) };
-        self.possible.iter().map(at).fold(interval, join)
+        self.profile.possible.iter().map(at).fold(interval, join)
     }
 
     /// The sum of its own squared errors over the points.
     pub(super) fn squares(&self) -> f64 {
-        self.sum.squares
+        self.profile.sum.squares
     }
 
     /// A coefficient with its interval over all possible fits.
     pub(super) fn coefficient(&self, part: usize) -> Estimate {
         let only = std::array::from_fn(|index| f64::from(u8::from(index == part)));
-        Estimate { value: self.sum.coefficients[part], interval: self.interval_at(&only) }
+        Estimate { value: self.profile.sum.coefficients[part], interval: self.interval_at(&only) }
     }
 
     /// The interval of a sum of coefficients over all possible fits.
     pub(super) fn interval_at(&self, parts: &[f64; 3]) -> Option<Interval> {
-        let interval = self.sum.interval_at(parts, CONFIDENCE_95)?;
-        let intervals = self.possible.iter().filter_map(|(_, sum)| sum.interval_at(parts, CONFIDENCE_95));
+        let interval = self.profile.sum.interval_at(parts, CONFIDENCE_95)?;
+        let intervals =
+            self.profile.possible.iter().filter_map(|(_, sum)| sum.interval_at(parts, CONFIDENCE_95));
         Some(intervals.fold(interval, join))
-    }
-
-    /// The range of the shape parameter; `None` for a form without one.
-    pub(super) fn shape_interval(&self) -> Option<Interval> {
-        interval_around(self.possible.iter().filter_map(|(shape, _)| *shape))
     }
 
     /// The coefficient that is the time per byte of a long request; `None` for a curve by depth.
@@ -225,14 +217,9 @@ impl FormFit {
     /// Time of a request without length: a tiny write leaves one cluster partly written.
     fn access_time(&self) -> Estimate {
         let parts = [1.0, 0.0, if self.form == Form::Clusters { 1.0 } else { 0.0 }];
-        let value = parts.iter().zip(self.sum.coefficients).map(|(times, part)| times * part).sum();
+        let value = parts.iter().zip(self.profile.sum.coefficients).map(|(times, part)| times * part).sum();
         Estimate { value, interval: self.interval_at(&parts) }
     }
-}
-
-/// The range of the values; `None` if there are none.
-fn interval_around(values: impl Iterator<Item = f64>) -> Option<Interval> {
-    values.map(|value| Interval { low: value, high: value }).reduce(join)
 }
 
 /// A value with the ends of its interval.
@@ -406,14 +393,15 @@ impl Specification {
             let fit = curve_fit.explanation()?;
             let per_byte = fit.coefficient(fit.rate_part()?);
             let clusters = Some(fit).filter(|fit| fit.form == Form::Clusters);
-            let cluster =
-                |fit: &FormFit| Some(Estimate { value: fit.shape?, interval: fit.shape_interval() });
             (per_byte.value > 0.0).then(|| Self {
                 model: Some(fit.form),
                 throughput: per_byte.map(|ns| 1e9 / ns.max(f64::MIN_POSITIVE)),
                 access: fit.access_time(),
                 penalty: clusters.map(|fit| fit.coefficient(2)),
-                cluster: clusters.and_then(cluster),
+                cluster: clusters.map(|FormFit { profile, .. }| Estimate {
+                    value: profile.shape,
+                    interval: Some(profile.shape_interval()),
+                }),
                 ..measured
             })
         };

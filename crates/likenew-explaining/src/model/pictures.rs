@@ -7,11 +7,11 @@ use likenew_core::row;
 use likenew_core::units::amount;
 use likenew_procedure_support::estimate::Estimate;
 use likenew_procedure_support::rows::Columns as _;
-use likenew_procedure_support::series::{axis, speed};
+use likenew_procedure_support::series::{axis, estimated_line, speed};
 use likenew_stats::interval::Interval;
 
 use super::burst::Burst;
-use super::curve_fit::{CurveFit, DataPoint, Form, Specification};
+use super::curve_fit::{CurveFit, DataPoint, Form, Specification, between};
 use super::point::{Curve, MeasuredPoint, Point, PointPattern};
 use super::wording;
 use super::workload_plan::WorkloadPlan;
@@ -20,40 +20,44 @@ use super::zones::Zones;
 /// Points of a predicted line for each doubling.
 const STEPS: u32 = 4;
 
-/// The curves of one operation: `(name of the series, picture)`.
-pub(super) fn of_op(op: Op, curve_fits: &[CurveFit]) -> Vec<(String, Series)> {
-    let lengths: Vec<&CurveFit> = curve_fits
-        .iter()
-        .filter(|curve_fit| {
-            curve_fit.curve.op() == op
-                && !matches!(curve_fit.curve, Curve::Depth(_))
-                && !curve_fit.data_points.is_empty()
-        })
-        .collect();
-    if lengths.is_empty() {
-        return Vec::new();
-    }
-    let length = || axis("request", "bytes").logarithmic();
-    let by_length = |speed| {
-        Series::new(wording::by_length_title(op), Shape::Line, length(), speed)
-            .lines(lengths.iter().flat_map(|curve_fit| lines(curve_fit)))
-            .marks(lengths.iter().filter_map(|curve_fit| mark(curve_fit)))
-    };
-    let mut pictures = vec![
-        (format!("{op}_by_length"), by_length(speed().logarithmic())),
-        (format!("{op}_by_length_linear"), by_length(speed())),
+/// All charts by name, without those that would be empty.
+pub(super) fn series(
+    curve_fits: &[CurveFit],
+    zones: &[Zones],
+    bursts: &[Burst<'_>],
+    capacity: u64,
+) -> impl Iterator<Item = (String, Series)> {
+    let others = [
+        ("by_depth".to_owned(), by_depth(curve_fits)),
+        ("by_address".to_owned(), by_address(zones, capacity)),
+        ("bursts".to_owned(), of_bursts(bursts)),
     ];
-    let residuals: Vec<Line> = lengths.iter().filter_map(|curve_fit| residuals(curve_fit)).collect();
-    if !residuals.is_empty() {
-        let (title, off) = (wording::residuals_title(op), axis(wording::RESIDUALS_AXIS, "share"));
-        let picture = Series::new(title, Shape::Scatter, length(), off).lines(residuals);
-        pictures.push((format!("{op}_residuals"), picture));
-    }
-    pictures
+    let of_ops = [Op::Read, Op::Write].into_iter().flat_map(|op| of_op(op, curve_fits));
+    of_ops.chain(others).filter(|(_, series)| !series.lines.is_empty())
+}
+
+/// The curves of one operation: `(name of the series, picture)`.
+fn of_op(op: Op, curve_fits: &[CurveFit]) -> [(String, Series); 3] {
+    let is_by_length = |curve: Curve| curve.op() == op && !matches!(curve, Curve::Depth(_));
+    let by_length = || curve_fits.iter().filter(|curve_fit| is_by_length(curve_fit.curve));
+    let length = || axis("request", "bytes").logarithmic();
+    let speeds = |speed| {
+        Series::new(wording::by_length_title(op), Shape::Line, length(), speed)
+            .lines(by_length().flat_map(lines))
+            .marks(by_length().filter_map(mark))
+    };
+    let off = axis(wording::RESIDUALS_AXIS, "share");
+    let residuals = Series::new(wording::residuals_title(op), Shape::Scatter, length(), off)
+        .lines(by_length().filter_map(residuals));
+    [
+        (format!("{op}_by_length"), speeds(speed().logarithmic())),
+        (format!("{op}_by_length_linear"), speeds(speed())),
+        (format!("{op}_residuals"), residuals),
+    ]
 }
 
 /// Speed by depth, of both operations.
-pub(super) fn depths(curve_fits: &[CurveFit]) -> Option<Series> {
+fn by_depth(curve_fits: &[CurveFit]) -> Series {
     let by_depth = curve_fits
         .iter()
         .filter(|curve_fit| matches!(curve_fit.curve, Curve::Depth(_)) && curve_fit.data_points.len() > 1);
@@ -70,11 +74,11 @@ pub(super) fn depths(curve_fits: &[CurveFit]) -> Option<Series> {
         }
     }
     let (x, y) = (axis("depth", "").logarithmic(), axis("requests", "1/s").logarithmic());
-    (!lines.is_empty()).then(|| Series::new(wording::DEPTHS_TITLE, Shape::Line, x, y).lines(lines))
+    Series::new(wording::DEPTHS_TITLE, Shape::Line, x, y).lines(lines)
 }
 
 /// Rate by address.
-pub(super) fn zones(zones: &[Zones], capacity: u64) -> Option<Series> {
+fn by_address(zones: &[Zones], capacity: u64) -> Series {
     const PLACES: u32 = 32;
     let at = |share: f64, rate: f64| [share * capacity as f64, rate];
     let mut lines = Vec::new();
@@ -91,22 +95,17 @@ pub(super) fn zones(zones: &[Zones], capacity: u64) -> Option<Series> {
             ));
         }
     }
-    let offset = axis("offset", "bytes");
-    (!lines.is_empty()).then(|| Series::new(wording::ZONES_TITLE, Shape::Line, offset, speed()).lines(lines))
+    Series::new(wording::ZONES_TITLE, Shape::Line, axis("offset", "bytes"), speed()).lines(lines)
 }
 
 /// Latency of writes after idling.
-pub(super) fn bursts(bursts: &[Burst<'_>]) -> Option<Series> {
-    let lines: Vec<Line> = bursts
-        .iter()
-        .enumerate()
-        .map(|(index, burst)| {
-            let repeat = bursts[..index].iter().filter(|earlier| earlier.block == burst.block).count() + 1;
-            Line::new(format!("{} #{repeat}", amount(burst.block)), burst.points())
-        })
-        .collect();
+fn of_bursts(bursts: &[Burst<'_>]) -> Series {
+    let line = |(index, burst): (usize, &Burst<'_>)| {
+        let repeat = bursts[..index].iter().filter(|earlier| earlier.block == burst.block).count() + 1;
+        Line::new(format!("{} #{repeat}", amount(burst.block)), burst.points())
+    };
     let (x, y) = (axis("written", "bytes").logarithmic(), axis("latency", "ns").logarithmic());
-    (!lines.is_empty()).then(|| Series::new(wording::BURSTS_TITLE, Shape::Line, x, y).lines(lines))
+    Series::new(wording::BURSTS_TITLE, Shape::Line, x, y).lines(bursts.iter().enumerate().map(line))
 }
 
 /// The measured points of a curve and the model's line, for each access pattern.
@@ -116,17 +115,10 @@ fn lines(curve_fit: &CurveFit) -> Vec<Line> {
         let data_points: Vec<&DataPoint> =
             curve_fit.data_points.iter().filter(|data_point| data_point.point.pattern == pattern).collect();
         let (Some(first), Some(last)) = (data_points.first(), data_points.last()) else { continue };
-        let measured = data_points
-            .iter()
-            .map(|data_point| [data_point.point.bytes as f64, speed_of(&data_point.point, data_point.ns)])
-            .collect();
-        let band = data_points.iter().map(|data_point| {
+        let measured = data_points.iter().map(|data_point| {
             let speed = speed_of(&data_point.point, data_point.ns);
-            [
-                data_point.point.bytes as f64,
-                speed / (1.0 + 2.0 * data_point.deviation),
-                speed * (1.0 + 2.0 * data_point.deviation),
-            ]
+            let reach = 1.0 + 2.0 * data_point.deviation;
+            (data_point.point.bytes as f64, between(speed, speed / reach, speed * reach))
         });
         if let Some((fit, _)) = curve_fit.selected_fit() {
             let points = interpolate(&first.point, last.point.bytes, fit.grain.small)
@@ -134,7 +126,7 @@ fn lines(curve_fit: &CurveFit) -> Vec<Line> {
             lines.push(Line::new(format!("{pattern}, fitted"), points.collect()));
         }
         // Last, so that measured points are drawn on top.
-        lines.push(Line::new(format!("{pattern}, measured"), measured).band(band.collect()));
+        lines.push(estimated_line(format!("{pattern}, measured"), measured));
     }
     lines
 }
@@ -165,8 +157,12 @@ fn residuals(curve_fit: &CurveFit) -> Option<Line> {
 /// Where random requests of an operation meet a knee or whole clusters.
 fn mark(curve_fit: &CurveFit) -> Option<Mark> {
     let fit = curve_fit.explanation().filter(|_| matches!(curve_fit.curve, Curve::Random(_)))?;
-    let label = if fit.form == Form::Clusters { "cluster" } else { "knee" };
-    Some(Mark { x: fit.shape?, label: label.into() })
+    let label = match fit.form {
+        Form::Clusters => "cluster",
+        Form::Knee => "knee",
+        _ => return None,
+    };
+    Some(Mark { x: fit.profile.shape, label: label.into() })
 }
 
 /// The table of points, sorted by operation, access pattern, depth and length.
@@ -221,7 +217,7 @@ pub(super) fn specification_row(specification: &Specification) -> Row {
 fn row(measured_point: &MeasuredPoint, workload_plan: &WorkloadPlan<'_>, curve_fits: &[CurveFit]) -> Row {
     let point = measured_point.point;
     let curve_fits =
-        curve_fits.iter().filter(|curve_fit| point.is_on(curve_fit.curve, workload_plan.small()));
+        curve_fits.iter().filter(|curve_fit| point.is_on(curve_fit.curve, workload_plan.grain.small));
     // A small random request at QD1 is on two curves; the one by length comes first.
     let predicted = curve_fits
         .filter_map(|curve_fit| Some((curve_fit.selected_fit()?.0, curve_fit.data_point(&point)?.ns)))

@@ -108,9 +108,8 @@ impl FromStr for VisitName {
 /// One measurement of a point.
 #[derive(Clone, Debug)]
 pub(super) struct Visit {
-    /// First and last of its addresses, as shares of the drive.
-    pub(super) from: f64,
-    pub(super) to: f64,
+    /// The middle of its addresses, as a share of the drive's.
+    pub(super) middle: f64,
     /// Elapsed time divided by requests, in nanoseconds.
     pub(super) ns: f64,
     /// Uncertainty of `ns` from the scatter of its requests, as a share.
@@ -168,16 +167,10 @@ impl Visit {
         };
         let (requests, ns) = time_of_requests(segment, point)?;
         Some(Self {
-            from: region.start as f64 / capacity as f64,
-            to: region.end as f64 / capacity as f64,
+            middle: (region.start as f64 / capacity as f64 + region.end as f64 / capacity as f64) / 2.0,
             ns,
             error: scatter(&total.latency) / requests.sqrt(),
         })
-    }
-
-    /// The middle of its addresses, as a share of the drive's.
-    pub(super) fn middle(&self) -> f64 {
-        (self.from + self.to) / 2.0
     }
 }
 

@@ -152,7 +152,7 @@ likenew_core::sentences! {
 pub(super) struct Prediction {
     pub(super) form: Form,
     /// Requests served or queued at once, for a model by depth that has such a parameter.
-    pub(super) in_flight: Option<f64>,
+    pub(super) in_flight: f64,
     /// Points left out of the fit and predicted.
     pub(super) points: usize,
     /// Error of those predictions, as a share: typical and largest.
@@ -212,11 +212,11 @@ fn more_parameters(other: Form, chosen: &Prediction) -> &'static str {
 /// A model that explains a curve.
 pub(super) fn explained(prediction: &Prediction) -> String {
     let Prediction { form, in_flight, typical, .. } = prediction;
-    let off = error(*typical);
-    match (form, in_flight.map(|count| Number(count.round()))) {
-        (Form::Bounds, Some(count)) => format!("{count} requests at once, error {off}"),
-        (Form::Queue, Some(depth)) => format!("random queues up to depth {depth}, error {off}"),
-        (Form::Nearest, Some(depth)) => format!("shortest seek first up to depth {depth}, error {off}"),
+    let (count, off) = (Number(in_flight.round()), error(*typical));
+    match form {
+        Form::Bounds => format!("{count} requests at once, error {off}"),
+        Form::Queue => format!("random queues up to depth {count}, error {off}"),
+        Form::Nearest => format!("shortest seek first up to depth {count}, error {off}"),
         _ => format!("{}, error {off}", model(*form)),
     }
 }
@@ -453,7 +453,7 @@ mod tests {
         Specification { curve, model, throughput, access, penalty, cluster, upper, advertised }
     }
 
-    fn prediction(form: Form, in_flight: Option<f64>) -> Prediction {
+    fn prediction(form: Form, in_flight: f64) -> Prediction {
         Prediction {
             form,
             in_flight,
@@ -505,14 +505,14 @@ mod tests {
     fn models_are_told_with_their_error() {
         let told =
             |curve, prediction| curve_model(curve, Standing::Info, explained(&prediction), Some(&prediction));
-        let clusters = told(Curve::Random(Op::Write), prediction(Form::Clusters, Some(8e6)));
+        let clusters = told(Curve::Random(Op::Write), prediction(Form::Clusters, 8e6));
         assert_eq!(clusters.id, "random_write_model");
         assert_eq!(clusters.answer, "access time + length/throughput + partial clusters, error 5.3%");
         assert_eq!(
             clusters.evidence[1],
             "The next best model, \"access time + length/throughput\", has an error of 31%."
         );
-        let told = told(Curve::Depth(Op::Read), prediction(Form::Bounds, Some(8.0)));
+        let told = told(Curve::Depth(Op::Read), prediction(Form::Bounds, 8.0));
         assert_eq!(
             (&*told.question, &*told.answer),
             ("Random read depth model", "8 requests at once, error 5.3%")

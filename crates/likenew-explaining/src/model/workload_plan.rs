@@ -18,9 +18,9 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::burst;
 use super::curve_fit::{DataPoint, Form, FormFit, Grain, join};
-use super::model_options::{ModelOptions, SPAN_STEP};
 use super::point::{Curve, MeasuredPoint, Point, PointPattern, VisitName, bytes_moved, measured_points};
 use super::wording;
+use super::{ModelOptions, SPAN_STEP};
 
 /// The longest I/O. A longer request is a run of adjacent I/Os at this queue depth, as operating systems
 /// split it.
@@ -71,6 +71,7 @@ pub(super) struct WorkloadPlan<'a> {
     options: &'a ModelOptions,
     evidence: &'a Evidence,
     region: &'a MeasuredRegion,
+    pub(super) grain: Grain,
     pub(super) points: Vec<MeasuredPoint>,
     /// How often each point was visited. A visit that moved nothing counts as tried, or it would be repeated forever.
     visits: HashMap<Point, usize>,
@@ -84,7 +85,9 @@ impl<'a> WorkloadPlan<'a> {
             *visits.entry(point).or_default() += 1;
             visits
         });
-        Self { options, evidence, region, points: measured_points(evidence), visits }
+        let block = evidence.geometry.block.into();
+        let grain = Grain { block, small: SMALL.max(block) };
+        Self { options, evidence, region, grain, points: measured_points(evidence), visits }
     }
 
     /// The next visit, if a point is left that is worth it and the limits allow it.
@@ -113,19 +116,19 @@ impl<'a> WorkloadPlan<'a> {
         if last.name == SETTLE {
             return None;
         }
-        let small = self.small();
+        let small = self.grain.small;
         let (place, bytes, until) = if point.op == Op::Read {
-            let place = last.writes().then(|| AccessPattern::Random(Region::bytes(0..self.region())))?;
+            let place = last.writes().then(|| AccessPattern::Random(Region::bytes(0..self.region.bytes)))?;
             (place, small, Until::ops(SETTLE_READS))
         } else {
             let few = self.cost(point) < FEW * point.bytes || point.pattern == PointPattern::Sequential;
             let bytes = few.then(|| point.bytes.max(self.visit_bytes()).min(self.io_max()))?;
             let place = match point.pattern {
                 PointPattern::Random => {
-                    AccessPattern::RandomAligned { region: Region::bytes(0..self.region()), align: small }
+                    AccessPattern::RandomAligned { region: Region::bytes(0..self.region.bytes), align: small }
                 }
                 PointPattern::Aligned | PointPattern::Sequential => {
-                    AccessPattern::Random(Region::bytes(0..self.region()))
+                    AccessPattern::Random(Region::bytes(0..self.region.bytes))
                 }
             };
             (place, bytes, Until::ops(1))
@@ -147,28 +150,11 @@ impl<'a> WorkloadPlan<'a> {
         ops.flat_map(|op| [Curve::Random(op), Curve::Sequential(op), Curve::Depth(op)]).collect()
     }
 
-    /// The drive's block, which is the shortest request.
-    pub(super) fn block(&self) -> u64 {
-        self.evidence.geometry.block.into()
-    }
-
-    pub(super) fn grain(&self) -> Grain {
-        Grain { block: self.block(), small: self.small() }
-    }
-
-    /// A small random request: 4 KiB or a block.
-    pub(super) fn small(&self) -> u64 {
-        SMALL.max(self.block())
-    }
-
-    fn region(&self) -> u64 {
-        self.region.bytes
-    }
-
     /// The longest request to measure.
     pub(super) fn longest(&self) -> u64 {
-        let most = self.options.longest.min(self.region() / 4).min(self.options.bytes_on(self.evidence) / 16);
-        power_below(most).max(self.small())
+        let most =
+            self.options.longest.min(self.region.bytes / 4).min(self.options.bytes_on(self.evidence) / 16);
+        power_below(most).max(self.grain.small)
     }
 
     fn visit_bytes(&self) -> u64 {
@@ -192,16 +178,16 @@ impl<'a> WorkloadPlan<'a> {
         let divides = self.evidence.geometry.boundary.is_none_or(|boundary| boundary.is_multiple_of(io));
         divides
             && point.bytes.is_multiple_of(io)
-            && io.is_multiple_of(self.block())
+            && io.is_multiple_of(self.grain.block)
             && point.bytes <= self.longest()
     }
 
     /// Lengths from one block to the longest, by a constant ratio, and the longest itself.
     fn lengths(&self, factor: u64, longest: u64) -> Vec<u64> {
-        let steps = std::iter::successors(Some(self.block()), |bytes| bytes.checked_mul(factor));
+        let steps = std::iter::successors(Some(self.grain.block), |bytes| bytes.checked_mul(factor));
         let mut lengths: Vec<u64> = steps.take_while(|bytes| *bytes < longest).collect();
         // A last step much shorter than the others shows nothing.
-        lengths.retain(|bytes| *bytes == self.block() || 2 * bytes <= longest);
+        lengths.retain(|bytes| *bytes == self.grain.block || 2 * bytes <= longest);
         lengths.push(longest);
         lengths
     }
@@ -225,7 +211,7 @@ impl<'a> WorkloadPlan<'a> {
                 let lengths = self.lengths(factor, self.longest());
                 // One block is aligned anywhere.
                 let aligned = lengths.iter().copied().filter(|bytes| {
-                    op == Op::Write && *bytes > self.block() && *bytes <= 2 * self.visit_bytes()
+                    op == Op::Write && *bytes > self.grain.block && *bytes <= 2 * self.visit_bytes()
                 });
                 // Lengths of 1.5 times another tell clusters apart that differ by a factor of two.
                 let halves = |bytes: u64| [bytes].into_iter().chain((factor == 2).then_some(bytes / 2 * 3));
@@ -234,11 +220,11 @@ impl<'a> WorkloadPlan<'a> {
                 lengths.into_iter().map(at(op, PointPattern::Random)).chain(aligned).collect()
             }
             Curve::Sequential(op) => {
-                let longest = power_below(self.visit_bytes() / IN_SEQUENCE_MIN).max(self.block());
+                let longest = power_below(self.visit_bytes() / IN_SEQUENCE_MIN).max(self.grain.block);
                 self.lengths(factor, longest).into_iter().map(at(op, PointPattern::Sequential)).collect()
             }
             Curve::Depth(op) => {
-                let bytes = self.small();
+                let bytes = self.grain.small;
                 let depths = self.options.depths.iter().copied();
                 depths.map(|depth| Point { op, pattern: PointPattern::Random, bytes, depth }).collect()
             }
@@ -262,7 +248,7 @@ impl<'a> WorkloadPlan<'a> {
 
     /// The measured points of a curve.
     pub(super) fn points_on(&self, curve: Curve) -> impl Iterator<Item = &MeasuredPoint> {
-        let small = self.small();
+        let small = self.grain.small;
         self.points.iter().filter(move |measured| measured.point.is_on(curve, small))
     }
 
@@ -303,7 +289,7 @@ impl<'a> WorkloadPlan<'a> {
     /// The plausible forms of a curve. If a form rests on a single point, its fit without that point is one
     /// of them, so that deciding points are measured.
     fn plausible(&self, curve: Curve, data_points: &[DataPoint]) -> Vec<FormFit> {
-        let fits = Form::candidates(curve).iter().filter_map(|form| form.fit(data_points, self.grain()));
+        let fits = Form::candidates(curve).iter().filter_map(|form| form.fit(data_points, self.grain));
         let mut fits: Vec<FormFit> = fits.collect();
         let least = fits.iter().map(FormFit::squares).fold(f64::INFINITY, f64::min);
         fits.retain(|fit| fit.squares() <= WORSE * least);
@@ -317,7 +303,7 @@ impl<'a> WorkloadPlan<'a> {
         let without = |index: usize| {
             let mut others = data_points.to_vec();
             let omitted_point = others.remove(index);
-            let fit = form.fit(&others, self.grain())?;
+            let fit = form.fit(&others, self.grain)?;
             let off = (fit.ns(&omitted_point.point) / omitted_point.ns).ln().abs();
             // A point with as much scatter supports nothing.
             (off > LEVERAGE_MIN.max(SCATTERS * omitted_point.deviation)).then_some(fit)
@@ -367,16 +353,16 @@ impl<'a> WorkloadPlan<'a> {
             let grain = match point.pattern {
                 PointPattern::Aligned => point.bytes,
                 PointPattern::Sequential => length.next_power_of_two(),
-                PointPattern::Random => self.small(),
+                PointPattern::Random => self.grain.small,
             };
             let start = self.start(&point, visit, length, grain);
             AccessPattern::Sequential(Region::bytes(start..start + length))
         } else if self.evidence.identity.kind == TargetKind::Nop || point.pattern == PointPattern::Aligned {
-            AccessPattern::Random(Region::bytes(0..self.region()))
+            AccessPattern::Random(Region::bytes(0..self.region.bytes))
         } else {
             AccessPattern::RandomAligned {
-                region: Region::bytes(0..self.region()),
-                align: point.bytes.min(self.small()),
+                region: Region::bytes(0..self.region.bytes),
+                align: point.bytes.min(self.grain.small),
             }
         };
         let depth = if is_run { RUN_DEPTH } else { point.depth };
@@ -397,7 +383,7 @@ impl<'a> WorkloadPlan<'a> {
             point.bytes.trailing_zeros() + 32 * u32::from(point.pattern == PointPattern::Sequential),
         ) * GOLDEN;
         let spread = f64::from((visit - 1).reverse_bits()) / 2f64.powi(32);
-        let places = (self.region() - length) / grain + 1;
+        let places = (self.region.bytes - length) / grain + 1;
         (((offset + spread).fract() * places as f64) as u64).min(places - 1) * grain
     }
 }

@@ -46,13 +46,14 @@ impl Zones {
         let long = workload_plan.points.iter().filter(|point| {
             point.point.op == op && point.point.bytes >= LENGTH_MIN && is_in_sequence(workload_plan, point)
         });
-        let rates =
-            long.flat_map(|measured| {
-                let access = if measured.point.pattern == PointPattern::Sequential { 0.0 } else { access_ns };
-                measured.visits.iter().filter(move |visit| visit.ns > 2.0 * access).map(move |visit| {
-                    [visit.middle(), measured.point.bytes as f64 / (visit.ns - access) * 1e9]
-                })
-            });
+        let rates = long.flat_map(|measured| {
+            let access = if measured.point.pattern == PointPattern::Sequential { 0.0 } else { access_ns };
+            measured
+                .visits
+                .iter()
+                .filter(move |visit| visit.ns > 2.0 * access)
+                .map(move |visit| [visit.middle, measured.point.bytes as f64 / (visit.ns - access) * 1e9])
+        });
         let mut rates: Vec<[f64; 2]> = rates.collect();
         rates.sort_by(|one, other| one[0].total_cmp(&other[0]));
         if rates.len() < VISITS_MIN {
@@ -99,7 +100,7 @@ impl Zones {
             }
             let bytes = measured.point.bytes as f64;
             let correct_visit = |visit: &Visit| {
-                let transfer = bytes / self.rate_at(visit.middle()) * 1e9;
+                let transfer = bytes / self.rate_at(visit.middle) * 1e9;
                 let ns = if transfer <= visit.ns * 1.2 {
                     visit.ns + bytes / mean * 1e9 - transfer
                 } else {

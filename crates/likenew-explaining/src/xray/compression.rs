@@ -143,12 +143,11 @@ fn infer_property(rounds: &[Round]) -> Property {
     let last = word.map_or_else(|| rounds.last().expect("there is a round"), |(_, round)| round);
     let (zeros, random) = (Latency(last.reads.first), Latency(last.reads.second));
     let reason = |how| Reason::new(how, wording::zeros_and_random(zeros, random, Share(last.write_ratio())));
-    let unclear = || reason(wording::ZEROS_UNCLEAR).decided_by(Remedy::Quiet);
-    match word {
-        Some(("yes", _)) => return Property::word(key, "yes", 0.98, reason(wording::ZEROS_FASTER)),
-        Some((word, _)) => return Property::word(key, word, 0.98, reason(wording::ZEROS_NO_FASTER)),
-        None => {}
+    let how = |word| if word == "yes" { wording::ZEROS_FASTER } else { wording::ZEROS_NO_FASTER };
+    if let Some((word, _)) = word {
+        return Property::word(key, word, 0.98, reason(how(word)));
     }
+    let unclear = || reason(wording::ZEROS_UNCLEAR).decided_by(Remedy::Quiet);
     let pairs: Vec<f64> = rounds
         .iter()
         .flat_map(|round| {
@@ -162,13 +161,14 @@ fn infer_property(rounds: &[Round]) -> Property {
     let with_pairs = |reason: Reason| reason.and(wording::write_pairs(pairs.len(), Share(middle)));
     let reads = median(&rounds.iter().map(|round| round.reads.ratio()).collect::<Vec<_>>()).expect("several");
     // Zeros that read slower, or only partly write faster, are not compression.
-    if pairs.iter().all(|ratio| *ratio < CLEARLY) && reads < 1.0 {
-        Property::word(key, "yes", 0.97, with_pairs(reason(wording::ZEROS_FASTER)))
+    let word = if pairs.iter().all(|ratio| *ratio < CLEARLY) && reads < 1.0 {
+        "yes"
     } else if middle > CLEARLY && reads > CLEARLY {
-        Property::word(key, "no", 0.97, with_pairs(reason(wording::ZEROS_NO_FASTER)))
+        "no"
     } else {
-        Property::undecided(key, with_pairs(unclear()))
-    }
+        return Property::undecided(key, with_pairs(unclear()));
+    };
+    Property::word(key, word, 0.97, with_pairs(reason(how(word))))
 }
 
 fn picture(round: &Round) -> Series {

@@ -5,7 +5,7 @@ use likenew_core::quantity::{Factor, Iops, Share};
 use likenew_core::segment::Segment;
 use likenew_core::units::Nanos;
 
-use super::wording::Disturbance;
+use super::wording;
 
 /// Multiple of the median above which an I/O is an outlier. Chosen: above the spread of steady drives.
 pub(super) const OUTLIER: f64 = 4.0;
@@ -47,22 +47,22 @@ impl Noise {
         !self.disturbances().is_empty()
     }
 
-    /// The disturbances that the noise shows.
-    fn disturbances(&self) -> Vec<Disturbance> {
+    /// The disturbances that the noise shows, in sentences.
+    fn disturbances(&self) -> Vec<String> {
         let outliers = self.outliers.max(self.rare);
+        let has_outliers = self.outliers > OUTLIERS_MAX || self.rare > RARE_MAX;
         let disturbances = [
-            (self.spread > SPREAD_MAX).then_some(Disturbance::Rounds(Share(self.spread))),
-            (self.outliers > OUTLIERS_MAX || self.rare > RARE_MAX)
-                .then_some(Disturbance::Outliers { share: Share(outliers), factor: Factor(OUTLIER) }),
-            (self.wait_share > WAITED_MAX).then_some(Disturbance::SlowReads(Share(self.wait_share))),
+            (self.spread > SPREAD_MAX).then(|| wording::unequal_rounds(Share(self.spread))),
+            has_outliers.then(|| wording::outliers(Share(outliers), Factor(OUTLIER))),
+            (self.wait_share > WAITED_MAX).then(|| wording::slow_reads(Share(self.wait_share))),
             self.background_io.disturb().then(|| self.background_io.disturbance()),
         ];
         disturbances.into_iter().flatten().collect()
     }
 }
 
-/// What disturbs an X-ray: the noise of the drive, and `background_io` that a later test met.
-pub(super) fn disturbances(noise: Option<Noise>, background_io: Option<BackgroundIo>) -> Vec<Disturbance> {
+/// What disturbs an X-ray, in sentences: the noise of the drive, and `background_io` that a later test met.
+pub(super) fn disturbances(noise: Option<Noise>, background_io: Option<BackgroundIo>) -> Vec<String> {
     let mut disturbances = noise.map(|noise| noise.disturbances()).unwrap_or_default();
     let is_known = noise.is_some_and(|noise| noise.background_io.disturb());
     disturbances.extend(background_io.filter(|_| !is_known).map(|background_io| background_io.disturbance()));
@@ -114,9 +114,9 @@ impl BackgroundIo {
         if self.span == Nanos::ZERO { 0.0 } else { self.ios as f64 / self.span.as_secs_f64() }
     }
 
-    /// The disturbance to report.
-    pub(super) fn disturbance(&self) -> Disturbance {
-        Disturbance::BackgroundIo { ios: self.ios, elapsed: self.span, rate: Iops(self.per_s()) }
+    /// The disturbance to report, in a sentence.
+    pub(super) fn disturbance(&self) -> String {
+        wording::background_io(self.ios, self.span, Iops(self.per_s()))
     }
 }
 
@@ -177,7 +177,6 @@ mod tests {
         buffered.workload.access = Access::Buffered;
         assert!(!is_disturbed(&buffered));
         let disturbance = BackgroundIo::in_segment([&uncounted, &busy()]).disturbance();
-        let (elapsed, rate) = (Nanos::from_secs(10), Iops(30.0));
-        assert_eq!(disturbance, Disturbance::BackgroundIo { ios: 300, elapsed, rate });
+        assert_eq!(disturbance, wording::background_io(300, Nanos::from_secs(10), Iops(30.0)));
     }
 }

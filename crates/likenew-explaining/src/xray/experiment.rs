@@ -11,7 +11,7 @@ use likenew_core::procedure::{Ended, Evidence};
 use likenew_core::region::Region;
 use likenew_core::segment::Segment;
 use likenew_core::units::Nanos;
-use likenew_core::workload::{AccessPattern, Mix, Stream, Until, Workload};
+use likenew_core::workload::{AccessPattern, Arrival, InterArrival, Mix, Stream, Until, Workload};
 
 use super::disturbance::{BackgroundIo, Noise};
 use super::property::{Key, Property, Reason, Remedy, State};
@@ -239,9 +239,8 @@ impl<'a> Context<'a> {
 
     /// Trims the whole span.
     pub(super) fn trim(&self, name: &str) -> Workload {
-        let place = AccessPattern::Sequential(Region::bytes(0..self.span));
-        let stream = Stream::closed(Mix::Only(Op::Trim), TRIM_BLOCK, place, 1, DataClass::Random);
-        Workload::new(name, Until::bytes(self.span), vec![stream])
+        let trims = sequential(Op::Trim, 0..self.span, TRIM_BLOCK, 1);
+        Workload::new(name, Until::bytes(self.span), vec![trims])
     }
 
     /// Whether a test that writes `bytes` to flash can be done.
@@ -384,10 +383,34 @@ pub(super) fn bytes_written(segment: &Segment) -> u64 {
     segment.bytes(Op::Write)
 }
 
+/// I/Os of `block` bytes at random within `range` at queue depth `depth`, with random data.
+pub(super) fn random(op: Op, range: Range<u64>, block: u32, depth: u32) -> Stream {
+    let place = AccessPattern::Random(Region::bytes(range));
+    Stream::closed(Mix::Only(op), block, place, depth, DataClass::Random)
+}
+
+/// I/Os of `block` bytes one after the other within `range` at queue depth `depth`, with random data.
+pub(super) fn sequential(op: Op, range: Range<u64>, block: u32, depth: u32) -> Stream {
+    let place = AccessPattern::Sequential(Region::bytes(range));
+    Stream::closed(Mix::Only(op), block, place, depth, DataClass::Random)
+}
+
 /// Random reads of `block` bytes within `range` at queue depth `depth`.
 pub(super) fn random_reads(range: Range<u64>, block: u32, depth: u32) -> Stream {
-    let place = AccessPattern::Random(Region::bytes(range));
-    Stream::closed(Mix::Only(Op::Read), block, place, depth, DataClass::Random)
+    random(Op::Read, range, block, depth)
+}
+
+/// The same I/Os, due at equal distances instead.
+pub(super) fn paced(stream: Stream, per_second: f64, depth_max: u32) -> Stream {
+    let arrival = Arrival::Open { per_second, inter_arrival: InterArrival::Even, depth_max };
+    Stream { arrival, ..stream }
+}
+
+/// A single flush. No block of this many bytes is moved.
+pub(super) fn flush(block: u32) -> Workload {
+    let place = AccessPattern::Sequential(Region::WHOLE);
+    let flush = Stream::closed(Mix::Only(Op::Flush), block, place, 1, DataClass::Random);
+    Workload::new("flush", Until::ops(1), vec![flush])
 }
 
 /// A workload of `ios` I/Os, all of them kept as samples; fewer if they would take longer than `most`.
@@ -409,9 +432,7 @@ pub(super) fn sequential_writes(
     depth: u32,
 ) -> Workload {
     let bytes = range.end - range.start;
-    let place = AccessPattern::Sequential(Region::bytes(range));
-    let stream = Stream::closed(Mix::Only(Op::Write), block, place, depth, DataClass::Random);
-    Workload::new(name, Until::bytes(bytes), vec![stream])
+    Workload::new(name, Until::bytes(bytes), vec![sequential(Op::Write, range, block, depth)])
 }
 
 /// Latencies of the sampled I/Os, in nanoseconds, by completion.

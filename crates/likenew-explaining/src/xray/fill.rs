@@ -6,20 +6,18 @@
 use std::ops::Range;
 
 use likenew_core::findings::{Line, Mark, Series, Shape};
-use likenew_core::io::{DataClass, Op};
 use likenew_core::procedure::Ended;
 use likenew_core::quantity::Rate;
-use likenew_core::region::Region;
 use likenew_core::segment::Segment;
 use likenew_core::units::Nanos;
-use likenew_core::workload::{AccessPattern, Arrival, InterArrival, Mix, Stream, Until, Workload};
+use likenew_core::workload::Workload;
 use likenew_procedure_support::series::{axis, speed};
 use likenew_stats::change_points::{Knee, knees};
 use likenew_stats::summary::median;
 
 use super::experiment::{
-    Cliff, Context, Finding, FirstFill, Shared, Steps, bytes_written, latencies, random_reads, sampled,
-    sequential_writes,
+    Cliff, Context, Finding, FirstFill, Shared, Steps, bytes_written, flush, latencies, paced, random_reads,
+    sampled, sequential_writes,
 };
 use super::idle::Idle;
 use super::property::{Key, Property, Reason};
@@ -178,9 +176,7 @@ impl<'a> Fill<'a> {
             if self.was_flushed || !is_small || !self.fits(steps, length, end) {
                 return Ok(Some(cache));
             }
-            let place = AccessPattern::Sequential(Region::WHOLE);
-            let stream = Stream::closed(Mix::Only(Op::Flush), context.block(), place, 1, DataClass::Random);
-            steps.run(Workload::new("flush", Until::ops(1), vec![stream]))?;
+            steps.run(flush(context.block()))?;
             self.was_flushed = true;
             let flushed = self.progress().bytes();
             let burst = self.write(steps, "burst after flush", length)?;
@@ -287,9 +283,8 @@ fn expect_possible(context: &Context<'_>) -> Result<(), Reason> {
 
 /// Slow random reads that keep the drive from resting.
 fn slow_reads(context: &Context<'_>, name: &str) -> Workload {
-    let stream = random_reads(0..context.span, context.block().max(4096), 1);
-    let arrival = Arrival::Open { per_second: LOOKS_PER_S, inter_arrival: InterArrival::Even, depth_max: 4 };
-    sampled(name, vec![Stream { arrival, ..stream }], PAUSED_READS, None)
+    let reads = random_reads(0..context.span, context.block().max(4096), 1);
+    sampled(name, vec![paced(reads, LOOKS_PER_S, 4)], PAUSED_READS, None)
 }
 
 /// Rounded down to whole blocks.
@@ -406,17 +401,10 @@ impl Cliff {
         self.seen_after > (self.fill / 16.0).min(0.5 * self.bytes).max(1.0)
     }
 
-    fn error_with(&self, context: &Context<'_>) -> f64 {
-        self.error
-            + self.bytes
-                * (0.003
-                    + context.spread() * self.before.max(self.after - self.before)
-                        / (self.after - self.before))
-    }
-
     /// The size of the cache. Blocks open when the fill began hold less, by a part of `earlier` writes.
     fn size(&self, context: &Context<'_>, earlier: f64) -> Property {
-        let error = self.error_with(context);
+        let lost = self.after - self.before;
+        let error = self.error + self.bytes * (0.003 + context.spread() * self.before.max(lost) / lost);
         let reason = wording::write_cliff(self.bytes, Rate(1e9 / self.before), Rate(1e9 / self.after));
         if error > 0.2 * self.bytes {
             return Property::undecided(Key::SlcCacheBytes, reason.but(wording::VAGUE_CLIFF));

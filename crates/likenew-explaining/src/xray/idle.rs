@@ -4,17 +4,16 @@
 use std::ops::Range;
 
 use likenew_core::findings::{Line, Series, Shape};
-use likenew_core::io::{DataClass, Op};
+use likenew_core::io::Op;
 use likenew_core::procedure::Ended;
 use likenew_core::quantity::Latency;
-use likenew_core::region::Region;
 use likenew_core::segment::Segment;
 use likenew_core::units::Nanos;
-use likenew_core::workload::{AccessPattern, Arrival, InterArrival, Mix, Stream, Until, Workload};
+use likenew_core::workload::{Until, Workload};
 use likenew_procedure_support::series::axis;
 use likenew_stats::summary::{median, quantile};
 
-use super::experiment::{Context, Finding, Steps, latencies, random_reads, sampled};
+use super::experiment::{Context, Finding, Steps, latencies, paced, random, random_reads, sampled};
 use super::medium::reads_alone;
 use super::property::{Key, Property, Reason, Remedy};
 use super::wording;
@@ -111,9 +110,8 @@ impl Idle {
 }
 
 fn keep_awake(holding: Range<u64>) -> Workload {
-    let arrival = Arrival::Open { per_second: AWAKE_PER_S, inter_arrival: InterArrival::Even, depth_max: 4 };
-    let stream = Stream { arrival, ..random_reads(holding, READ, 1) };
-    let workload = Workload::new("keep-awake reads", Until::elapsed(CALMING), vec![stream]);
+    let reads = paced(random_reads(holding, READ, 1), AWAKE_PER_S, 4);
+    let workload = Workload::new("keep-awake reads", Until::elapsed(CALMING), vec![reads]);
     Workload { samples: 2 * (AWAKE_PER_S * CALMING.as_secs_f64()) as u32, ..workload }
 }
 
@@ -271,21 +269,15 @@ fn clean(context: &Context<'_>, steps: &mut Steps<'_>, recoveries: &mut Vec<[f64
         if !steps.may_write(PLACES * u64::from(block)) {
             break;
         }
-        let place = AccessPattern::Random(Region::bytes(0..context.span));
-        let stream = Stream::closed(Mix::Only(Op::Write), block, place, 1, DataClass::Random);
-        let workload = Workload::new("scatter", Until::ops(PLACES), vec![stream]);
+        let writes = random(Op::Write, 0..context.span, block, 1);
+        let workload = Workload::new("scatter", Until::ops(PLACES), vec![writes]);
         steps.run(Workload { flush: true, ..workload })?;
-        let reads = random_reads(middle(context.span), block, 1);
-        let reads = steps.run(spaced_reads(reads, rest))?;
+        // Sent `rest` nanoseconds apart, so that the disk rests between them.
+        let reads = paced(random_reads(middle(context.span), block, 1), 1e9 / rest, 1);
+        let reads = steps.run(sampled("paced reads", vec![reads], SPACED_READS, None))?;
         recoveries.extend(typical_ns.and_then(|typical_ns| recovery(reads, typical_ns)));
     }
     Ok(())
-}
-
-/// Reads sent `rest` nanoseconds apart, so that the disk rests between them.
-fn spaced_reads(reads: Stream, rest: f64) -> Workload {
-    let arrival = Arrival::Open { per_second: 1e9 / rest, inter_arrival: InterArrival::Even, depth_max: 1 };
-    sampled("paced reads", vec![Stream { arrival, ..reads }], SPACED_READS, None)
 }
 
 fn middle(span: u64) -> Range<u64> {

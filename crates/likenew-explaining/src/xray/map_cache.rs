@@ -13,7 +13,7 @@ use likenew_core::units::Nanos;
 use likenew_stats::broken_line::{BrokenLine, Point, broken_line};
 use likenew_stats::summary::{mean, median, standard_deviation};
 
-use super::experiment::{Context, Finding, Steps, random_reads, sampled};
+use super::experiment::{Context, Finding, Steps, latencies, random_reads, sampled};
 use super::property::{Key, Property, Reason, Remedy};
 use super::wording;
 use likenew_procedure_support::series::axis;
@@ -111,8 +111,7 @@ fn round_up(bytes: f64) -> u64 {
 
 /// Latencies of the second half of the reads, without those far longer than a miss.
 fn settled_times(segment: &Segment) -> Vec<f64> {
-    let late = segment.samples[segment.samples.len() / 2..].iter();
-    let late: Vec<f64> = late.map(|sample| sample.latency().0 as f64).collect();
+    let late = latencies(segment).split_off(segment.samples.len() / 2);
     let limit = OUTLIER * median(&late).unwrap_or(0.0);
     late.into_iter().filter(|latency| *latency <= limit).collect()
 }

@@ -96,7 +96,7 @@ fn measure(
             break;
         }
     }
-    for length in short_lengths(context) {
+    for length in std::iter::once(context.block()).chain(self::lengths(context)) {
         let place = AccessPattern::Sequential(Region::bytes(0..IN_ORDER));
         let writes = steps.run(synced_writes(format!("in order {length}"), length, place, WRITES))?;
         // The first ones still wait for earlier writes. With half-pages, one continues the page and the next
@@ -121,11 +121,6 @@ fn compare(steps: &mut Steps<'_>, length: u32, suffix: &str) -> Result<Option<Me
 fn lengths(context: &Context<'_>) -> impl Iterator<Item = u32> + use<> {
     let shortest = 2 * context.block();
     std::iter::successors(Some(shortest), |length| Some(2 * length)).take_while(|length| *length <= LONGEST)
-}
-
-/// Lengths from long to the shortest possible.
-fn short_lengths(context: &Context<'_>) -> impl Iterator<Item = u32> + use<> {
-    std::iter::once(context.block()).chain(lengths(context))
 }
 
 fn costs(compared: &MedianComparison) -> bool {

@@ -7,18 +7,19 @@ use std::ops::Range;
 
 use likenew_core::drive::TargetKind;
 use likenew_core::findings::{Line, Series, Shape};
-use likenew_core::io::{DataClass, Op};
+use likenew_core::io::{Op, Sample};
 use likenew_core::procedure::Ended;
 use likenew_core::quantity::Latency;
-use likenew_core::region::Region;
 use likenew_core::segment::Segment;
 use likenew_core::units::Nanos;
-use likenew_core::workload::{AccessPattern, Arrival, InterArrival, Mix, Stream, Until, Workload};
+use likenew_core::workload::{Until, Workload};
 use likenew_procedure_support::series::axis;
 use likenew_stats::summary::{median, quantile};
 use likenew_stats::trend::rank_correlation;
 
-use super::experiment::{Context, Finding, Steps, latencies, random_reads, sampled};
+use super::experiment::{
+    Context, Finding, Steps, latencies, paced, random, random_reads, sampled, sequential,
+};
 use super::noise::spreads;
 use super::property::{Key, Property, Reason, Remedy};
 use super::wording;
@@ -70,10 +71,9 @@ pub(super) fn run<'a>(context: &Context<'a>, steps: &mut Steps<'a>) -> Result<Fi
 /// Reads one address, slowly. Others may be on flash of another age, or not on flash at all.
 fn unhurried_reads(context: &Context<'_>, typical_ns: f64) -> Workload {
     let block = context.block().max(4096);
-    let per_second = UNHURRIED_SHARE * 1e9 / typical_ns;
-    let arrival = Arrival::Open { per_second, inter_arrival: InterArrival::Even, depth_max: 1 };
-    let stream = Stream { arrival, ..random_reads(0..u64::from(block), block, 1) };
-    sampled("paced reads", vec![stream], UNHURRIED_READS, Some(TIME))
+    let reads = random_reads(0..u64::from(block), block, 1);
+    let reads = paced(reads, UNHURRIED_SHARE * 1e9 / typical_ns, 1);
+    sampled("paced reads", vec![reads], UNHURRIED_READS, Some(TIME))
 }
 
 /// Random reads at QD1 over the whole span, which other tests use too; `None` if they were not run.
@@ -245,17 +245,15 @@ impl<'a> Pieces<'a> {
         if context.span < 2 * STRETCH || !may_write(steps) {
             return Ok(None);
         }
-        let region = Region::bytes(stretch(context.span));
+        let region = stretch(context.span);
         let in_order = |name: &str| {
-            let place = AccessPattern::Sequential(region);
-            let stream = Stream::closed(Mix::Only(Op::Read), LENGTH, place, 1, DataClass::Random);
-            let workload = Workload::new(name, Until::bytes(STRETCH), vec![stream]);
+            let reads = sequential(Op::Read, region.clone(), LENGTH, 1);
+            let workload = Workload::new(name, Until::bytes(STRETCH), vec![reads]);
             Workload { samples: (STRETCH / u64::from(LENGTH)) as u32, ..workload }
         };
         let before = steps.run(in_order("sequential before"))?;
-        let place = AccessPattern::Random(region);
-        let stream = Stream::closed(Mix::Only(Op::Write), block, place, 1, DataClass::Random);
-        let overwrite = Workload::new("overwrite pieces", Until::ops(PIECES), vec![stream]);
+        let writes = random(Op::Write, region.clone(), block, 1);
+        let overwrite = Workload::new("overwrite pieces", Until::ops(PIECES), vec![writes]);
         steps.run(Workload { flush: true, ..overwrite })?;
         if !may_write(steps) {
             return Ok(None);
@@ -290,9 +288,7 @@ impl<'a> Pieces<'a> {
     fn picture(&self) -> Series {
         let line = |name: &str, segment: &Segment| {
             let start = segment.samples.iter().map(|sample| sample.offset).min().unwrap_or(0);
-            let point = |sample: &likenew_core::io::Sample| {
-                [(sample.offset - start) as f64, sample.latency().0 as f64]
-            };
+            let point = |sample: &Sample| [(sample.offset - start) as f64, sample.latency().0 as f64];
             Line::new(name, segment.samples.iter().map(point).collect())
         };
         let (offset, latency) = (axis("offset", "bytes"), axis("latency", "ns").logarithmic());

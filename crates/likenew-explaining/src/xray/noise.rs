@@ -4,16 +4,15 @@
 //! sequentially, which keeps the medium busy. What belongs to the drive itself, such as the spread of a
 //! network's latencies or a seek back to the start, does not count.
 
-use likenew_core::io::{DataClass, Op};
+use likenew_core::io::Op;
 use likenew_core::procedure::Ended;
-use likenew_core::region::Region;
 use likenew_core::units::Nanos;
-use likenew_core::workload::{AccessPattern, Mix, Stream, Until, Workload};
+use likenew_core::workload::{Until, Workload};
 use likenew_stats::interval::{CONFIDENCE_90, share_interval};
 use likenew_stats::summary::{median, quantile, standard_deviation};
 
 use super::disturbance::{BackgroundIo, Noise, OUTLIER};
-use super::experiment::{Context, Finding, Shared, Steps, latencies, random_reads};
+use super::experiment::{self, Context, Finding, Shared, Steps, latencies, random_reads};
 use super::property::Reason;
 
 /// Rounds of each kind; together long enough to meet what happens every few seconds.
@@ -56,11 +55,10 @@ fn take_turns<'a>(
     };
     let block = context.block().max(4096);
     let stretch = STRETCH.min(context.span - context.span % u64::from(LENGTH));
-    let place = AccessPattern::Sequential(Region::bytes(0..stretch));
     for number in 1..=ROUNDS {
         same_place.push(round(format!("same place {number}"), random_reads(0..u64::from(block), block, 1))?);
-        let stream = Stream::closed(Mix::Only(Op::Read), LENGTH, place, 1, DataClass::Random);
-        sequential.push(round(format!("sequential {number}"), stream)?);
+        let reads = experiment::sequential(Op::Read, 0..stretch, LENGTH, 1);
+        sequential.push(round(format!("sequential {number}"), reads)?);
     }
     Ok(())
 }

@@ -42,7 +42,7 @@ const UNSURE: f64 = 0.01;
 pub(super) fn read_as_found<'a>(context: &Context<'a>, steps: &mut Steps<'a>) -> Result<Finding, Reason> {
     // In a folder everything has just been written.
     let is_new = written_in_order(context, steps.before()).is_some();
-    if is_wanted(context) && !is_new {
+    if context.may_be("flash") && !is_new {
         let mut reads =
             LENGTHS.iter().map(|length| reading(window(context.span), (*length).max(context.block())));
         let _ended = reads.try_for_each(|reads| steps.run(reads).map(drop));
@@ -61,17 +61,16 @@ pub(super) fn run<'a>(context: &Context<'a>, steps: &mut Steps<'a>) -> Result<Fi
 /// Repeats the reads `before`, if the addresses were written since.
 fn measure<'a>(context: &Context<'a>, steps: &mut Steps<'a>, before: &Segment) -> Option<&'a Segment> {
     let window = window(context.span);
-    if !is_wanted(context) || !context.is_whole() || !is_rewritten(context, steps.before(), before, &window) {
+    if !context.may_be("flash")
+        || !context.is_whole()
+        || !is_rewritten(context, steps.before(), before, &window)
+    {
         return None;
     }
     if context.is_block_map() {
         steps.rest("settle", SETTLING).ok()?;
     }
     steps.run(Workload { name: "fresh".into(), ..reading(window, before.workload.length_max()) }).ok()
-}
-
-fn is_wanted(context: &Context<'_>) -> bool {
-    context.may_be("flash")
 }
 
 /// The addresses: beyond what a pseudo-SLC cache takes of a fill, and before what remains in it at the end.

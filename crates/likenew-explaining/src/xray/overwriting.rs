@@ -6,18 +6,17 @@ mod spare;
 use std::ops::Range;
 
 use likenew_core::findings::{Line, Series, Shape};
-use likenew_core::io::{DataClass, Op, Sample};
+use likenew_core::io::{Op, Sample};
 use likenew_core::procedure::Ended;
-use likenew_core::region::Region;
 use likenew_core::segment::Segment;
 use likenew_core::units::Nanos;
-use likenew_core::workload::{AccessPattern, Mix, Stream, Until, Workload};
+use likenew_core::workload::{Until, Workload};
 use likenew_procedure_support::series::axis;
 use likenew_stats::period::{Period, period};
 use likenew_stats::recurrence::{Recurrence, recurrence};
 use likenew_stats::summary::mean;
 
-use super::experiment::{Context, Finding, Steps, sequential_writes};
+use super::experiment::{Context, Finding, Steps, random, sequential_writes};
 use super::idle::Idle;
 use super::property::{Key, Property, Reason};
 use super::wording;
@@ -230,10 +229,9 @@ fn scattered_bytes(context: &Context<'_>) -> u64 {
 
 fn scattered_writes(context: &Context<'_>, name: String) -> Workload {
     let length = scattered_bytes(context);
-    let place = AccessPattern::Random(Region::bytes(0..context.span));
-    let stream = Stream::closed(Mix::Only(Op::Write), BLOCK, place, DEPTH, DataClass::Random);
+    let writes = random(Op::Write, 0..context.span, BLOCK, DEPTH);
     let window = Some((length / WINDOWS).next_multiple_of(BLOCK.into()));
-    Workload { window, ..Workload::new(name, Until::bytes(length), vec![stream]) }
+    Workload { window, ..Workload::new(name, Until::bytes(length), vec![writes]) }
 }
 
 /// Gives a cache time to empty.

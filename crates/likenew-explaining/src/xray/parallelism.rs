@@ -152,9 +152,7 @@ impl<'a> Walks<'a> {
     /// Reads the last area at a deep queue. The gain over one reader is the answer if dies do not show.
     fn read_deep(&mut self, context: &Context<'a>, steps: &mut Steps<'a>) -> Result<(), Ended> {
         let Some((area, _)) = self.areas.last().filter(|_| self.deep.is_none()) else { return Ok(()) };
-        let stream = random_reads(area.clone(), context.block(), 32);
-        let until = Until { elapsed: Some(READ_TIME), ..Until::ops(DEEP_READS) };
-        self.deep = Some(steps.run(Workload::new("32 in flight", until, vec![stream]))?);
+        self.deep = Some(steps.run(reads_in_flight("32 in flight", area.clone(), context))?);
         Ok(())
     }
 
@@ -205,9 +203,7 @@ pub(super) fn read_trimmed<'a>(context: &Context<'a>, steps: &mut Steps<'a>) -> 
     let Some(deep_reads) = deep_reads.filter(|_| is_trimmed && is_last) else {
         return Ok(Finding::default());
     };
-    let stream = random_reads(0..trim::AREA, context.block(), 32);
-    let until = Until { elapsed: Some(READ_TIME), ..Until::ops(DEEP_READS) };
-    let trimmed = steps.run(Workload::new("32 in flight, trimmed", until, vec![stream]));
+    let trimmed = steps.run(reads_in_flight("32 in flight, trimmed", 0..trim::AREA, context));
     let rates = trimmed.ok().and_then(Segment::iops).zip(deep_reads.iops);
     let faster = rates.map(|(trimmed, others)| Factor(trimmed / others));
     let faster = faster.filter(|faster| faster.0 >= FLASH_LIMITS && !context.is_busy());
@@ -269,6 +265,11 @@ fn area(context: &Context<'_>, steps: &Steps<'_>, bytes: u64) -> Option<Range<u6
     let start = ground.start + room / 5 * 3;
     let start = start - (start - ground.start) % (1 << 20);
     Some(start..start + bytes)
+}
+
+fn reads_in_flight(name: &str, area: Range<u64>, context: &Context<'_>) -> Workload {
+    let until = Until { elapsed: Some(READ_TIME), ..Until::ops(DEEP_READS) };
+    Workload::new(name, until, vec![random_reads(area, context.block(), 32)])
 }
 
 fn walking(context: &Context<'_>, stage: &Stage, area: Range<u64>) -> Workload {

@@ -5,16 +5,14 @@
 //! which the bucket filled again hide nothing.
 
 use likenew_core::findings::{Line, Series, Shape};
-use likenew_core::io::{DataClass, Op};
 use likenew_core::procedure::Ended;
 use likenew_core::quantity::Iops;
-use likenew_core::region::Region;
 use likenew_core::segment::Segment;
 use likenew_core::target::Clock;
 use likenew_core::units::Nanos;
-use likenew_core::workload::{AccessPattern, Mix, Stream, Until, Workload};
+use likenew_core::workload::{Until, Workload};
 
-use super::experiment::{Context, Finding, Steps};
+use super::experiment::{Context, Finding, Steps, random_reads};
 use super::property::{Key, Property, Reason};
 use super::wording;
 use likenew_procedure_support::series::axis;
@@ -48,7 +46,8 @@ const ON_THEIR_WAY: f64 = 2.0 * DEPTH as f64;
 /// Reads until the credits are used up.
 pub(super) fn run<'a>(context: &Context<'a>, steps: &mut Steps<'a>) -> Result<Finding, Reason> {
     let mut bursts = Bursts::default();
-    if is_wanted(context) {
+    // Only virtual disks have rate limits; other media do not.
+    if context.may_be("virtual") && !takes_too_long(context) {
         let _ended = bursts.measure(context, steps);
     }
     if context.is("virtual") && takes_too_long(context) {
@@ -58,11 +57,6 @@ pub(super) fn run<'a>(context: &Context<'a>, steps: &mut Steps<'a>) -> Result<Fi
         return Ok(Finding::default());
     }
     Ok(Finding::single(bursts.property(context), ("reads_over_time", bursts.picture(context))))
-}
-
-/// Only virtual disks have rate limits; other media do not.
-fn is_wanted(context: &Context<'_>) -> bool {
-    context.may_be("virtual") && !takes_too_long(context)
 }
 
 /// In wall time a test of an hour runs only if it was asked for.
@@ -112,10 +106,8 @@ impl<'a> Bursts<'a> {
             let elapsed = Nanos(span as u64).min(TIME_MAX - spent);
             let until = Until { elapsed: Some(elapsed), ..Until::ops(READS_MAX - reads) };
             // As short as possible, so that a limit of bytes per second is not met first.
-            let place = AccessPattern::Random(Region::bytes(0..context.span));
-            let stream =
-                Stream::closed(Mix::Only(Op::Read), context.block(), place, DEPTH, DataClass::Random);
-            self.all.push(steps.run(Workload::new(format!("burst {}", count + 1), until, vec![stream]))?);
+            let reads = random_reads(0..context.span, context.block(), DEPTH);
+            self.all.push(steps.run(Workload::new(format!("burst {}", count + 1), until, vec![reads]))?);
         }
         Ok(())
     }

@@ -5,11 +5,10 @@ use likenew_core::findings::{Line, Series, Shape};
 use likenew_core::io::{DataClass, Op};
 use likenew_core::procedure::Ended;
 use likenew_core::quantity::Latency;
-use likenew_core::region::Region;
 use likenew_core::units::Nanos;
-use likenew_core::workload::{AccessPattern, Mix, Stream, Until, Workload};
+use likenew_core::workload::{Until, Workload};
 
-use super::experiment::{Context, Finding, Steps};
+use super::experiment::{Context, Finding, Steps, sequential};
 use super::property::{Key, Property, Reason};
 use super::wording;
 use super::writing::{MedianComparison, reads_of_both, write_in_order};
@@ -68,8 +67,7 @@ fn measure(
         steps.rest(format!("settle {settle}"), SETTLE)?;
         *before = MedianComparison::in_segment(steps.run(reads("reads before"))?);
     }
-    let place = AccessPattern::Sequential(Region::bytes(0..AREA));
-    let trim = Stream::closed(Mix::Only(Op::Trim), AREA as u32, place, 1, DataClass::Random);
+    let trim = sequential(Op::Trim, 0..AREA, AREA as u32, 1);
     steps.run(Workload::new("trim", Until::ops(1), vec![trim]))?;
     let mut rested = 0;
     for seconds in RESTS_S {

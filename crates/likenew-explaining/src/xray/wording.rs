@@ -420,43 +420,26 @@ pub(super) const KEPT_BLOCKS_ASSUMED: &str =
 
 // What disturbs a measurement.
 
-/// Why a drive counts as in use.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Disturbance {
+likenew_core::sentences! {
     /// Difference between equal rounds of reads.
-    Rounds(Share),
-    /// Share of reads that take more than this multiple of the usual time.
-    Outliers { share: Share, factor: Factor },
-    /// Share of reads of one address that take 1.5 times as long.
-    SlowReads(Share),
+    pub(super) fn unequal_rounds(share: Share) = "Equal rounds of reads differ by {share}.";
+    pub(super) fn outliers(share: Share, factor: Factor) =
+        "At least {share} of reads took more than {factor} the usual time.";
+    pub(super) fn slow_reads(share: Share) =
+        "At least {share} of reads of one address took 1.5× the usual time or more.";
     /// I/Os of other programs, as the kernel counts them.
-    BackgroundIo { ios: u64, elapsed: Nanos, rate: Iops },
-}
-
-fn disturbance_sentence(disturbance: &Disturbance) -> String {
-    match disturbance {
-        Disturbance::Rounds(share) => format!("Equal rounds of reads differ by {share}."),
-        Disturbance::Outliers { share, factor } => {
-            format!("At least {share} of reads took more than {factor} the usual time.")
-        }
-        Disturbance::SlowReads(share) => {
-            format!("At least {share} of reads of one address took 1.5× the usual time or more.")
-        }
-        Disturbance::BackgroundIo { ios, elapsed, rate } => format!(
-            "The kernel counted {} I/Os of other programs in {elapsed} ({rate}).",
-            Number(*ios as f64)
-        ),
-    }
+    pub(super) fn background_io(ios: u64, elapsed: Nanos, rate: Iops) =
+        "The kernel counted {} I/Os of other programs in {elapsed} ({rate}).", Number(ios as f64);
 }
 
 /// The first answer if anything disturbs the measurement.
-pub(super) fn disturbance(disturbances: &[Disturbance], repeat: Option<Action>) -> Answer {
+pub(super) fn disturbance(disturbances: Vec<String>, repeat: Option<Action>) -> Answer {
     let answer = Answer::unknown(
         DISTURBANCE,
         "Disturbance",
         "other programs use the drive, or its latency is not steady; results are less certain",
     );
-    let answer = disturbances.iter().map(disturbance_sentence).fold(answer, Answer::with_evidence);
+    let answer = disturbances.into_iter().fold(answer, Answer::with_evidence);
     repeat.into_iter().fold(answer, Answer::action)
 }
 
@@ -740,13 +723,10 @@ pub(super) const COST_OF_OVERWRITING: &str = "What do scattered overwrites of a 
 pub(super) const PAUSES_OF_ERASING: &str = "When do writes pause, folded over one erase unit?";
 pub(super) const READS_AFTER_REST: &str = "How long do reads take after an idle time?";
 
-pub(super) fn synced_writes_title(block: u64) -> String {
-    format!("How long does a synced write of {} take?", Size(block))
-}
-
-// Labels at marks of charts.
+// Titles with a part, and labels at marks.
 
 likenew_core::sentences! {
+    pub(super) fn synced_writes_title(block: u64) = "How long does a synced write of {} take?", Size(block);
     pub(super) fn speed_drop(before: Rate, after: Rate) = "{before} to {after}";
     pub(super) fn buffer_full(bytes: f64) = "full: {}", Size(bytes as u64);
 }
@@ -857,10 +837,9 @@ mod tests {
 
     #[test]
     fn what_disturbs_is_named_with_its_numbers() {
-        let outliers = Disturbance::Outliers { share: Share(0.002), factor: Factor(4.0) };
-        let (elapsed, rate) = (Nanos::from_secs(10), Iops(30.0));
-        let others = Disturbance::BackgroundIo { ios: 300, elapsed, rate };
-        let said = disturbance(&[outliers, others], None);
+        let outliers = outliers(Share(0.002), Factor(4.0));
+        let others = background_io(300, Nanos::from_secs(10), Iops(30.0));
+        let said = disturbance(vec![outliers, others], None);
         assert_eq!(
             said.evidence,
             [

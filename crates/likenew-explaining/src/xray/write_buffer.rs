@@ -14,9 +14,9 @@ use likenew_core::workload::{AccessPattern, Mix, Stream, Until, Workload};
 use likenew_procedure_support::series::axis;
 use likenew_stats::summary::median;
 
-use super::experiment::{Context, Finding, Steps, random_reads};
+use super::experiment::{Context, Finding, Steps, flush, random_reads, sequential};
 use super::property::{Key, Property, Reason};
-use super::writing::synced_writes;
+use super::writing::{stream_latencies, synced_writes};
 use super::{mapping, wording};
 
 /// Writes bursts into an empty buffer.
@@ -41,12 +41,6 @@ pub(super) fn run<'a>(context: &Context<'a>, steps: &mut Steps<'a>) -> Result<Fi
 fn merges(context: &Context<'_>) -> bool {
     let family = context.word(Key::Mapping);
     family.is_some_and(|family| family != "page") && context.number(Key::EraseUnitBytes).is_some()
-}
-
-/// Latencies of the writes of a burst, in nanoseconds.
-fn latencies(burst: &Segment) -> Vec<f64> {
-    let writes = burst.samples.iter().filter(|sample| sample.op == Op::Write);
-    writes.map(|sample| sample.latency().0 as f64).collect()
 }
 
 /// Latencies along a burst of writes of `block` bytes, and where the buffer was full.
@@ -87,7 +81,7 @@ fn behind_merges(context: &Context<'_>, steps: &mut Steps<'_>) -> Finding {
     let intake: Vec<f64> = same_as_last(&bursts).into_iter().filter_map(absorbed_bytes).collect();
     let property = property_behind_merges(&intake, block, f64::from(page));
     let mark = property.value().map(|held| Mark { x: held, label: "full".into() });
-    let picture = picture(wording::BUFFER_MERGES, "accepted", block, &latencies(last), mark);
+    let picture = picture(wording::BUFFER_MERGES, "accepted", block, &stream_latencies(last, 0), mark);
     Finding::single(property, ("write_buffer", picture))
 }
 
@@ -140,7 +134,7 @@ fn same_as_last<'a>(bursts: &[&'a Segment]) -> Vec<&'a Segment> {
 
 /// Bytes taken before a write had to wait.
 fn absorbed_bytes(burst: &Segment) -> Option<f64> {
-    let latencies = latencies(burst);
+    let latencies = stream_latencies(burst, 0);
     let first = median(latencies.get(..FIRST_MERGED)?)?;
     let waits = latencies.iter().position(|latency| *latency > (MERGE_FACTOR * first).max(MERGE_NS))?;
     Some(waits as f64 * f64::from(burst.workload.length_max()))
@@ -183,7 +177,7 @@ const FIRST: usize = 8;
 fn behind_reads(context: &Context<'_>, steps: &mut Steps<'_>) -> Finding {
     let mut bursts = Vec::new();
     let ended = (1..=BURSTS).try_for_each(|number| {
-        bursts.push(latencies(burst_behind_reads(context, steps, number)?));
+        bursts.push(stream_latencies(burst_behind_reads(context, steps, number)?, 0));
         Ok::<(), Ended>(())
     });
     let intake: Vec<Option<u64>> = bursts.iter().filter_map(|burst| cached_bytes(burst)).collect();
@@ -204,16 +198,12 @@ fn burst_behind_reads<'a>(
     number: usize,
 ) -> Result<&'a Segment, Ended> {
     // Everything written before reaches the platters first.
-    let place = AccessPattern::Sequential(Region::WHOLE);
-    let flush = Stream::closed(Mix::Only(Op::Flush), BLOCK, place, 1, DataClass::Random);
-    steps.run(Workload::new("flush", Until::ops(1), vec![flush]))?;
+    steps.run(flush(BLOCK))?;
     let half = context.span / 2 / (1 << 20) * (1 << 20);
     let bytes = BYTES_MAX.min(half).min(steps.remaining() / 2);
-    let place = AccessPattern::Sequential(Region::bytes(0..half));
-    let streams = vec![
-        Stream::closed(Mix::Only(Op::Write), BLOCK, place, 1, DataClass::Random),
-        random_reads(half..context.span, 4096, READS),
-    ];
+    // The first stream is the one that is looked at.
+    let streams =
+        vec![sequential(Op::Write, 0..half, BLOCK, 1), random_reads(half..context.span, 4096, READS)];
     let until = Until { elapsed: Some(TIME_MAX), bytes: Some(bytes), ops: None };
     steps.run(Workload { samples: 16_384, ..Workload::new(format!("burst {number}"), until, streams) })
 }

@@ -33,11 +33,13 @@ pub fn drive(drive: &DriveRow) -> String {
     }
 }
 
-/// "sequential reads are 12% slower (9–15%) since 2026-03-03".
-pub fn change(metric: &MetricHistory, change: &Change) -> String {
-    let range =
-        with_change_range(SpeedChange(change.ratio), SpeedChange(change.low), SpeedChange(change.high));
-    format!("{} are {range} since {}", metric_name(&metric.name), day(&change.since))
+likenew_core::sentences! {
+    /// "sequential reads are 12% slower (9–15%) since 2026-03-03".
+    pub fn change(metric: &MetricHistory, change: &Change) =
+        "{} are {} since {}",
+        metric_name(&metric.name),
+        with_change_range(SpeedChange(change.ratio), SpeedChange(change.low), SpeedChange(change.high)),
+        day(&change.since);
 }
 
 /// A change as a sentence: a fall is a problem, a rise is good.

@@ -13,10 +13,8 @@ use super::super::experiment::{Cliff, Context};
 use super::super::property::{Key, Property};
 use super::super::wording::{self, ScatteredWrites};
 use super::super::writing::WriteProgress;
+use super::NATIVE;
 
-/// Least ratio of the cost of writing without a cache to the cost after the cache was full. Chosen: a margin
-/// for noise.
-const NATIVE: f64 = 0.9;
 /// Least ratio of the cost of scattered writes to that of overwriting in place, if no cache is certain.
 /// Chosen: cheaper ones went to a cache.
 const LIKE_IN_PLACE: f64 = 0.6;

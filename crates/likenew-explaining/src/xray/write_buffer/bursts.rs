@@ -103,7 +103,7 @@ struct Bursts {
     /// Long bursts, and the bounds of the buffer from the short ones behind each.
     longs: Vec<(Burst, Vec<[f64; 2]>)>,
     /// Short bursts that show what had left the buffer.
-    flushed: Vec<FlushedBurst>,
+    flushed: Vec<Burst>,
 }
 
 impl Bursts {
@@ -115,6 +115,7 @@ impl Bursts {
         while let Some((bytes, block)) = next {
             let name = format!("long {}", self.longs.len() + 1);
             let long = self.write(context, steps, &name, bytes, block)?;
+            self.longs.push((long.clone(), Vec::new()));
             next = self.follow_up(context, steps, &long)?;
         }
         Ok(())
@@ -139,11 +140,7 @@ impl Bursts {
         let workload = sequential_writes(name, start..start + bytes, block, DEPTH);
         let burst = steps.run(Workload { samples: SAMPLES_MAX, flush: true, ..workload })?;
         (self.count, self.bytes) = (self.count + 1, self.bytes + bytes_written(burst));
-        let burst = Burst::from_segment(burst);
-        if name.starts_with("long") {
-            self.longs.push((burst.clone(), Vec::new()));
-        }
-        Ok(burst)
+        Ok(Burst::from_segment(burst))
     }
 
     /// What a long burst asks for: shorter ones, or another long one of these bytes in I/Os of this length.
@@ -165,7 +162,7 @@ impl Bursts {
                 while let Some(bytes) = next_bytes(wait, long.block, &self.flushed) {
                     let name = format!("flushed {}", self.flushed.len() + 1);
                     let burst = self.write(context, steps, &name, bytes as u64, block)?;
-                    self.flushed.push(FlushedBurst { bytes: burst.bytes as f64, flushed_ns: burst.flushed });
+                    self.flushed.push(burst);
                 }
                 return Ok(None);
             }
@@ -424,14 +421,6 @@ struct FirstWait {
     at_ns: f64,
 }
 
-/// A short burst, and when all of it was in the flash.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct FlushedBurst {
-    bytes: f64,
-    /// Since it began, in nanoseconds.
-    flushed_ns: f64,
-}
-
 /// Bounds of what had left the buffer, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Programmed {
@@ -463,16 +452,17 @@ fn agreed_wait(waits: &[FirstWait], block: f64) -> Option<FirstWait> {
 }
 
 /// What had been programmed when a burst began to wait, as far as short ones show it.
-fn programmed(wait: FirstWait, bursts: &[FlushedBurst]) -> Programmed {
-    let (early, late): (Vec<FlushedBurst>, Vec<FlushedBurst>) =
-        bursts.iter().partition(|burst| burst.flushed_ns <= wait.at_ns);
-    let most = late.iter().map(|burst| burst.bytes).fold(wait.bytes, f64::min);
-    let least = early.iter().map(|burst| burst.bytes).filter(|bytes| *bytes < most).fold(0.0, f64::max);
+fn programmed(wait: FirstWait, bursts: &[Burst]) -> Programmed {
+    let (early, late): (Vec<&Burst>, Vec<&Burst>) =
+        bursts.iter().partition(|burst| burst.flushed <= wait.at_ns);
+    let most = late.iter().map(|burst| burst.bytes as f64).fold(wait.bytes, f64::min);
+    let least =
+        early.iter().map(|burst| burst.bytes as f64).filter(|bytes| *bytes < most).fold(0.0, f64::max);
     Programmed { least, most }
 }
 
 /// Length of the next short burst, in bytes; `None` when enough is known.
-fn next_bytes(wait: FirstWait, block: f64, bursts: &[FlushedBurst]) -> Option<f64> {
+fn next_bytes(wait: FirstWait, block: f64, bursts: &[Burst]) -> Option<f64> {
     let Programmed { least, most } = programmed(wait, bursts);
     // The first one decides whether anything had left.
     let middle = if bursts.is_empty() { block } else { ((least + most) / 2.0 / block).round() * block };
@@ -610,8 +600,8 @@ mod tests {
         let wait = FirstWait { bytes: at_ns, at_ns };
         let mut bursts = Vec::new();
         while let Some(bytes) = next_bytes(wait, 1.0, &bursts) {
-            let flushed_ns = (bytes / unit).ceil() * program_ns;
-            bursts.push(FlushedBurst { bytes, flushed_ns });
+            let flushed = (bytes / unit).ceil() * program_ns;
+            bursts.push(Burst { intake: Vec::new(), block: 1.0, bytes: bytes as u64, flushed });
         }
         let property = wait_property(wait, 1.0, programmed(wait, &bursts));
         (property.value().unwrap(), bursts.len())
