@@ -8,7 +8,7 @@ use elsa::FrozenVec;
 use crate::io::Op;
 use crate::probe::{Observation, Probe, ProbeResult};
 use crate::procedure::{Assume, Evidence, PastStep, Place, Procedure, Step, Steps};
-use crate::segment::{Segment, SegmentRecorder, Stop};
+use crate::segment::{Segment, Stop};
 use crate::tally::Tally;
 use crate::target::Geometry;
 use crate::trace::{ReplaySpec, TraceTotals};
@@ -20,7 +20,7 @@ use crate::workload::{AccessPattern, Arrival, Mix, Stream, Workload};
 /// a small I/O in 100 µs, or a random one in 12 ms if it rotates.
 ///
 /// A dry run reaches no goal, so a plan that runs until something is reached is followed to its limit.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct DryRun {
     /// Workloads that would run, in order; at most [`DryRun::WORKLOADS_MAX`].
     pub workloads: Vec<Workload>,
@@ -110,16 +110,8 @@ impl DryRun {
             evidence.observations.extend(observations.into_iter().map(|observation| *observation));
         }
         let planned_steps: Vec<Step> = evidence.history().skip(before).map(PastStep::step).collect();
-        let mut dry_run = Self {
-            workloads: Vec::new(),
-            probes: Vec::new(),
-            bytes_written: 0,
-            bytes_written_max: procedure.bytes_written_max(begun, &planned_steps),
-            planned_steps,
-            bytes_moved: 0,
-            elapsed: Nanos::ZERO,
-            is_finite,
-        };
+        let bytes_written_max = procedure.bytes_written_max(begun, &planned_steps);
+        let mut dry_run = Self { bytes_written_max, planned_steps, is_finite, ..Self::default() };
         for Observation { probe, .. } in evidence.observations.drain(first_observation..) {
             dry_run.bytes_written = dry_run.bytes_written.saturating_add(probe.bytes_written());
             dry_run.bytes_moved = dry_run.bytes_moved.saturating_add(probe.bytes_written());
@@ -302,7 +294,7 @@ fn assumed_segment(workload: &Workload, started_at: Nanos, rotates: bool, times_
     if let Some(replay_spec) = &workload.replay_spec {
         return assumed_replay(workload, replay_spec, started_at);
     }
-    let mut segment = SegmentRecorder::join(vec![SegmentRecorder::default()], workload, Stop::Reached);
+    let mut segment = Segment::empty(workload.clone(), Stop::Reached);
     let until = workload.until;
     let shares = workload.stream_shares();
     let parts = || workload.streams.iter().zip(&shares);
@@ -331,7 +323,7 @@ fn assumed_segment(workload: &Workload, started_at: Nanos, rotates: bool, times_
 
 /// Makes up the segment of a replay: the expected totals, in the least time by pace, bytes and accesses.
 fn assumed_replay(workload: &Workload, replay_spec: &ReplaySpec, started_at: Nanos) -> Segment {
-    let mut segment = SegmentRecorder::join(vec![SegmentRecorder::default()], workload, Stop::Reached);
+    let mut segment = Segment::empty(workload.clone(), Stop::Reached);
     let TraceTotals { ios, read_bytes, written_bytes, trims, .. } = replay_spec.expected;
     let elapsed = recording_elapsed(replay_spec);
     let elapsed = workload.until.elapsed.map_or(elapsed, |bound| elapsed.min(bound));

@@ -73,6 +73,17 @@ impl Fix {
         }
     }
 
+    /// Whether it reads data and writes it again; how much it finds to rewrite is not known beforehand.
+    pub fn rewrites(&self) -> bool {
+        matches!(
+            self,
+            Self::Refresh { .. }
+                | Self::RefreshFiles { .. }
+                | Self::Rewrite { .. }
+                | Self::RewriteFiles { .. }
+        )
+    }
+
     /// Most bytes that it writes, where that is known beforehand.
     pub fn bytes_written(&self) -> u64 {
         match self {

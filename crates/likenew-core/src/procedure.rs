@@ -182,14 +182,15 @@ pub struct Steps<'a> {
 }
 
 impl<'a> Steps<'a> {
-    fn new(evidence: &'a Evidence, is_planning: bool, assume: Option<&'a dyn Assume>) -> Self {
+    /// Runs a procedure as far as it was recorded.
+    pub fn recorded(evidence: &'a Evidence) -> Self {
         Self {
             evidence,
             segments: evidence.segments.iter(),
             observations: evidence.observations.iter(),
             next: None,
-            is_planning,
-            assume,
+            is_planning: false,
+            assume: None,
             assumed: PastSteps::default(),
             is_behind: false,
         }
@@ -197,12 +198,7 @@ impl<'a> Steps<'a> {
 
     /// Runs a procedure up to the first step that was not run, and further as far as `assume` makes up results.
     pub(crate) fn planning(evidence: &'a Evidence, assume: Option<&'a dyn Assume>) -> Self {
-        Self::new(evidence, true, assume)
-    }
-
-    /// Runs a procedure as far as it was recorded.
-    pub fn recorded(evidence: &'a Evidence) -> Self {
-        Self::new(evidence, false, None)
+        Self { is_planning: true, assume, ..Self::recorded(evidence) }
     }
 
     /// The plan, the drive and everything measured. Assumed steps of a dry run are only in [`Self::since`].

@@ -68,6 +68,30 @@ impl Segment {
     /// How many of the refused I/Os are kept one by one.
     pub const REFUSED_MAX: usize = 16;
 
+    /// The record of a workload of which nothing was counted, at the start of the drive's clock.
+    pub fn empty(workload: Workload, stop: Stop) -> Self {
+        Self {
+            workload,
+            started_at: Nanos::ZERO,
+            ended_at: Nanos::ZERO,
+            busy: Nanos::ZERO,
+            stop,
+            tallies: Vec::new(),
+            seconds: Windows::new(WINDOW_NS),
+            gigabytes: Windows::new(WINDOW_BYTES),
+            slowest: Vec::new(),
+            refused_ios: Vec::new(),
+            samples: Vec::new(),
+            replay_record: None,
+            after_interruption: false,
+            health_before: Health::default(),
+            health_after: Health::default(),
+            accounting: None,
+            device_counters: None,
+            damage: None,
+        }
+    }
+
     /// The time from the start to the end of the last I/O.
     pub fn elapsed(&self) -> Nanos {
         self.ended_at - self.started_at
@@ -235,24 +259,16 @@ impl SegmentRecorder {
         }
         whole.tallies.iter_mut().flatten().flatten().for_each(|tally| tally.latency.compact());
         Segment {
-            workload: workload.clone(),
             started_at: whole.started_at,
             ended_at: whole.ended_at,
             busy: busy::of_lanes(&busy, whole.ended_at.since(whole.started_at)),
-            stop,
             tallies: whole.tallies.into_iter().flatten().flatten().map(|tally| *tally).collect(),
             seconds: whole.seconds,
             gigabytes: whole.gigabytes,
             slowest: whole.slowest.sorted(),
             refused_ios: whole.refused_ios,
             samples: whole.samples,
-            replay_record: None,
-            after_interruption: false,
-            health_before: Health::default(),
-            health_after: Health::default(),
-            accounting: None,
-            device_counters: None,
-            damage: None,
+            ..Segment::empty(workload.clone(), stop)
         }
     }
 

@@ -266,14 +266,11 @@ pub mod size_text {
 
     /// Serde for an optional size.
     pub mod optional {
-        use serde::{Deserializer, Serializer};
+        use serde::{Deserializer, Serialize as _, Serializer};
 
         /// Writes the exact spelling, or nothing.
-        pub fn serialize<S: Serializer>(value: &Option<u64>, out: S) -> Result<S::Ok, S::Error> {
-            match value {
-                Some(value) => super::serialize(value, out),
-                None => out.serialize_none(),
-            }
+        pub fn serialize<S: Serializer>(bytes: &Option<u64>, out: S) -> Result<S::Ok, S::Error> {
+            bytes.map(crate::units::exact_size).serialize(out)
         }
 
         /// Reads an optional value.
@@ -301,18 +298,17 @@ pub mod duration_text {
 
     /// Serde for an optional duration.
     pub mod optional {
-        use serde::{Deserializer, Serializer};
+        use serde::{Deserializer, Serialize as _, Serializer};
+
+        use crate::units::{Nanos, exact_duration};
 
         /// Writes the exact spelling, or nothing.
-        pub fn serialize<S: Serializer>(value: &Option<super::Nanos>, out: S) -> Result<S::Ok, S::Error> {
-            match value {
-                Some(value) => super::serialize(value, out),
-                None => out.serialize_none(),
-            }
+        pub fn serialize<S: Serializer>(span: &Option<Nanos>, out: S) -> Result<S::Ok, S::Error> {
+            span.map(exact_duration).serialize(out)
         }
 
         /// Reads an optional value.
-        pub fn deserialize<'de, D: Deserializer<'de>>(input: D) -> Result<Option<super::Nanos>, D::Error> {
+        pub fn deserialize<'de, D: Deserializer<'de>>(input: D) -> Result<Option<Nanos>, D::Error> {
             super::deserialize(input).map(Some)
         }
     }

@@ -311,12 +311,13 @@ impl Workload {
     /// # Errors
     /// A sentence that names the workload, what does not fit, and what would.
     pub fn check(&self, geometry: &Geometry) -> Result<(), String> {
-        self.check_alone()
-            .and_then(|()| self.check_streams(geometry))
-            .and_then(|()| {
-                self.replay_spec.as_deref().map_or(Ok(()), |replay_spec| replay_spec.check(geometry))
-            })
-            .map_err(|reason| format!("workload \"{}\": {reason}", self.name))
+        self.check_on(geometry).map_err(|reason| format!("workload \"{}\": {reason}", self.name))
+    }
+
+    fn check_on(&self, geometry: &Geometry) -> Result<(), WorkloadError> {
+        self.check_alone()?;
+        self.streams.iter().try_for_each(|stream| stream.check(geometry, self.lanes))?;
+        self.replay_spec.as_deref().map_or(Ok(()), |replay_spec| replay_spec.check(geometry))
     }
 
     /// Checks that its totals fit into 64 bits, with room for the sums of many workloads.
@@ -338,7 +339,9 @@ impl Workload {
     fn check_alone(&self) -> Result<(), WorkloadError> {
         let Until { elapsed, ops, bytes } = self.until;
         if self.replay_spec.is_some() {
-            self.check_recorded()?;
+            // A replay is alone on one lane: one clock has to see when everything leaves and ends.
+            WorkloadError::RecordingWithStreams.when(self.lanes != 1 || !self.streams.is_empty())?;
+            WorkloadError::RecordingWithoutDepth.when(self.depth() == 0)?;
         } else if elapsed.is_none() && (self.streams.is_empty() || (ops.is_none() && bytes.is_none())) {
             return Err(WorkloadError::Endless);
         }
@@ -354,16 +357,6 @@ impl Workload {
         let is_unequal = turns.next().is_some_and(|first| turns.any(|other| other != first));
         WorkloadError::UnequalPaces.when(is_unequal)?;
         self.streams.iter().try_for_each(Stream::check_alone)
-    }
-
-    /// Checks a replay: it runs alone on one lane, since one clock has to see when everything leaves and ends.
-    fn check_recorded(&self) -> Result<(), WorkloadError> {
-        WorkloadError::RecordingWithStreams.when(self.lanes != 1 || !self.streams.is_empty())?;
-        WorkloadError::RecordingWithoutDepth.when(self.depth() == 0)
-    }
-
-    fn check_streams(&self, geometry: &Geometry) -> Result<(), WorkloadError> {
-        self.streams.iter().try_for_each(|stream| stream.check(geometry, self.lanes))
     }
 }
 

@@ -12,6 +12,7 @@ use likenew_core::workload::{
     Access, AccessPattern, Arrival, InterArrival, Mix, Size, Stream, Until, Workload,
 };
 
+use super::fio_option;
 use super::import::kind_of;
 use super::job::{NAME_BYTES_MAX, Part, encode};
 use super::wording;
@@ -197,7 +198,9 @@ impl Section {
             let zone = Zone { range: zone.map_err(ExportError::Unfit)?, block: geometry.block, is_device };
             section.stream(workload, stream, &zone).map_err(missing)?;
             section.way(workload);
-            section.seed(workload, index);
+            // fio keeps 63 bits of a seed.
+            let seed = workload.seed.wrapping_add(index as u64) & i64::MAX.cast_unsigned();
+            section.set("randseed", seed);
             Ok(section)
         };
         workload.streams.iter().enumerate().map(section).collect()
@@ -226,6 +229,7 @@ impl Section {
     }
 
     fn set(&mut self, option: &'static str, value: impl ToString) {
+        assert!(fio_option::is_harmless(option), "{option} is no option of fio that a workload has");
         self.options.push((option, value.to_string()));
     }
 
@@ -320,17 +324,15 @@ impl Section {
             self.comment(wording::zone_rest(left));
         }
         match stream.pattern {
-            AccessPattern::Zipf { theta, .. } => self.zipf(theta),
+            AccessPattern::Zipf { theta, .. } => {
+                // fio refuses a θ of exactly 1, where its formula divides by zero (options.c).
+                let near = if theta == 1.0 { 1.000_001 } else { theta };
+                self.comment(wording::ZIPF);
+                self.set("random_distribution", format!("zipf:{near}"));
+            }
             AccessPattern::RandomAligned { align, .. } => self.set("blockalign", align),
             AccessPattern::Sequential(_) | AccessPattern::Random(_) | AccessPattern::Strided { .. } => {}
         }
-    }
-
-    fn zipf(&mut self, theta: f64) {
-        // fio refuses a θ of exactly 1, where its formula divides by zero (options.c).
-        let near = if theta == 1.0 { 1.000_001 } else { theta };
-        self.comment(wording::ZIPF);
-        self.set("random_distribution", format!("zipf:{near}"));
     }
 
     fn data(&mut self, stream: &Stream) {
@@ -445,11 +447,6 @@ impl Section {
         if workload.flush {
             self.set("end_fsync", 1);
         }
-    }
-
-    /// The seed, cut to the 63 bits that fio keeps.
-    fn seed(&mut self, workload: &Workload, stream: usize) {
-        self.set("randseed", workload.seed.wrapping_add(stream as u64) & i64::MAX.cast_unsigned());
     }
 }
 

@@ -6,6 +6,7 @@
 //! people is read with caveats, for comparison. This crate runs nothing and opens no file.
 
 mod export;
+mod fio_option;
 mod import;
 mod job;
 mod printed;

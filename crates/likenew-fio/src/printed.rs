@@ -359,20 +359,24 @@ fn ioping(text: &str) -> Figures {
 
 /// Random requests of this length at QD1.
 fn requests(op: Op, per_s: f64, bytes: f64) -> Figure {
-    let block = bytes.round().clamp(512.0, 1e9);
-    Figure {
-        is_random: true,
-        block: block as u32,
-        per_s: Some(per_s),
-        latency_ns: Some(1e9 / per_s),
-        ..Figure::sequential(format!("ioping {}", op.name()), op, per_s * block)
-    }
+    let rate = per_s * bytes.round().clamp(512.0, 1e9);
+    Figure { latency_ns: Some(1e9 / per_s), ..random("ioping", op, per_s, rate) }
 }
+
+/// Random I/Os at QD1: how many and how many bytes a second.
+fn random(program: &str, op: Op, per_s: f64, rate: f64) -> Figure {
+    let block = (rate / per_s).round().clamp(512.0, 1e9) as u32;
+    let name = format!("{program} {}", op.name());
+    Figure { is_random: true, block, per_s: Some(per_s), ..Figure::sequential(name, op, rate) }
+}
+
+/// sysbench's test of files.
+const FILEIO: &str = "fileio";
 
 /// Version 1.0: `reads/s: 1234.56` with `read, MiB/s: 19.29`, and equal lines for writes.
 fn sysbench(text: &str) -> Figures {
     let value = |label: &str| number(text.lines().find_map(|line| line.trim().strip_prefix(label))?);
-    let figure = |op, per_s, rate| fileio(op, value(per_s)?, value(rate)? * f64::from(MIB));
+    let figure = |op, per_s, rate| Some(random(FILEIO, op, value(per_s)?, value(rate)? * f64::from(MIB)));
     let reads = figure(Op::Read, "reads/s:", "read, MiB/s:");
     reads.into_iter().chain(figure(Op::Write, "writes/s:", "written, MiB/s:")).collect()
 }
@@ -382,7 +386,7 @@ fn sysbench_1_1(text: &str) -> Figures {
     patterns! { LINE = r"(?m)^\s*(?<op>read|write):\s+IOPS=(?<iops>[\d.]+)\s+(?<rate>[\d.]+) MiB/s"; }
     let figure = |captures: Captures<'_>| {
         let (per_s, rate) = (number(&captures["iops"])?, number(&captures["rate"])? * f64::from(MIB));
-        fileio(op(&captures["op"]), per_s, rate)
+        Some(random(FILEIO, op(&captures["op"]), per_s, rate))
     };
     LINE.captures_iter(text).filter_map(figure).collect()
 }
@@ -399,16 +403,10 @@ fn sysbench_0(text: &str) -> Figures {
         let (counts, amounts, time) = (COUNTS.captures(text)?, AMOUNTS.captures(text)?, TIME.captures(text)?);
         let time = number(&time["time"])?;
         let unit = unit(&amounts[&*format!("{}_unit", op.name())], 1024.0)?;
-        fileio(op, number(&counts[op.name()])? / time, number(&amounts[op.name()])? * unit / time)
+        let (count, amount) = (number(&counts[op.name()])?, number(&amounts[op.name()])? * unit);
+        Some(random(FILEIO, op, count / time, amount / time))
     };
     [Op::Read, Op::Write].into_iter().filter_map(figure).collect()
-}
-
-/// A sysbench test with this many I/Os and bytes per second.
-fn fileio(op: Op, per_s: f64, rate: f64) -> Option<Figure> {
-    let block = (rate / per_s).round().clamp(512.0, 1e9) as u32;
-    let name = format!("fileio {}", op.name());
-    Some(Figure { is_random: true, block, per_s: Some(per_s), ..Figure::sequential(name, op, rate) })
 }
 
 /// `ioping -B` and `-p`: requests, nanoseconds, IOPS, bytes per second, then shortest, mean, longest and deviation of

@@ -196,17 +196,22 @@ pub(crate) fn terse(notes: &Notes) -> Vec<String> {
 }
 
 /// The kind of values in a log over time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::EnumString)]
 pub(crate) enum LogKind {
     /// KiB/s.
+    #[strum(serialize = "bw")]
     Bandwidth,
     /// I/Os a second.
+    #[strum(serialize = "iops")]
     Iops,
     /// Submission latency in nanoseconds.
+    #[strum(serialize = "slat")]
     Submission,
     /// Completion latency in nanoseconds, counted from submission.
+    #[strum(serialize = "clat")]
     Completion,
     /// Total latency in nanoseconds.
+    #[strum(serialize = "lat")]
     Latency,
 }
 
@@ -380,7 +385,6 @@ pub(crate) mod job_file {
     pub(crate) const OUTSIDE_JOB: &str = "an option of fio before the first [job] or [global]";
     pub(crate) const NO_JOB: &str = "the job file has no job, such as [reads]";
     pub(crate) const ENDLESS: &str = "the job has no end here: give size or io_size in bytes, or runtime";
-    pub(crate) const A_REPLAY: &str = "the job replays a trace; likenew replay does that";
     pub(crate) const TRIM_AND_WRITE: &str = "likenew run cannot trim each place before it writes it";
     pub(crate) const SEVERAL_TARGETS: &str =
         "the jobs are of several files; name one target: likenew run JOBS.fio TARGET";

@@ -272,19 +272,25 @@ fn refine(correlation: &[f64], first: usize, highest: f64) -> (f64, usize) {
 
 /// How far a mean period exceeds its usual level, as a share of its sum.
 fn pulse_share(sums: &[f64], length: f64) -> f64 {
-    let phases = (length as usize).clamp(4, 64);
-    let mut folded = vec![(0.0, 0usize); phases];
-    for (index, sum) in sums.iter().enumerate() {
-        let phase = ((index as f64 / length).fract() * phases as f64) as usize;
-        let place = &mut folded[phase.min(phases - 1)];
-        *place = (place.0 + sum, place.1 + 1);
-    }
+    let phases = folded(sums, length, (length as usize).clamp(4, 64));
     let profile: Vec<f64> =
-        folded.iter().filter(|bin| bin.1 > 0).map(|(sum, count)| sum / *count as f64).collect();
+        phases.iter().filter(|phase| phase.1 > 0).map(|(sum, count)| sum / *count as f64).collect();
     let Some(level) = median(&profile) else { return 0.0 };
     let whole: f64 = profile.iter().sum();
     let above: f64 = profile.iter().map(|value| (value - level).max(0.0)).sum();
     if whole > 0.0 { above / whole } else { 0.0 }
+}
+
+/// Lays the periods of a series over one another: for each of `phases` equal parts of a period, the sum of its values,
+/// and how many there are.
+pub(crate) fn folded(values: &[f64], length: f64, phases: usize) -> Vec<(f64, usize)> {
+    let mut folded = vec![(0.0, 0); phases];
+    for (index, value) in values.iter().enumerate() {
+        let phase = ((index as f64 / length).fract() * phases as f64) as usize;
+        let (sum, count) = &mut folded[phase.min(phases - 1)];
+        (*sum, *count) = (*sum + value, *count + 1);
+    }
+    folded
 }
 
 /// Autocorrelation at the lags `0 .. lag_max`, each over all pairs at that distance; all zero for a constant

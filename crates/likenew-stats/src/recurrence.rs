@@ -8,6 +8,7 @@
 use std::ops::Range;
 
 use crate::interval::Interval;
+use crate::period::folded;
 use crate::summary::{mean, median};
 
 /// The repetition of a series.
@@ -232,13 +233,8 @@ fn period_loss(stretches: &[Vec<f64>], length: f64, width: f64) -> f64 {
     let loss = |stretch: &Vec<f64>| {
         let whole = (stretch.len() as f64 / length).floor() * length;
         let end = &stretch[stretch.len() - whole as usize..];
-        let mut folded = vec![(0.0, 0u32); phases];
-        for (index, value) in end.iter().enumerate() {
-            let place = ((index as f64 / length).fract() * phases as f64) as usize;
-            let place = &mut folded[place.min(phases - 1)];
-            *place = (place.0 + value, place.1 + 1);
-        }
-        let profile: Vec<f64> = folded.iter().map(|(sum, count)| sum / f64::from((*count).max(1))).collect();
+        let folded = folded(end, length, phases);
+        let profile: Vec<f64> = folded.iter().map(|(sum, count)| sum / (*count).max(1) as f64).collect();
         let level = median(&profile)?;
         let above: f64 = profile.iter().map(|value| (value - level).max(0.0)).sum();
         (!end.is_empty()).then_some(above / phases as f64 * length)

@@ -1,16 +1,24 @@
-//! Lists the trace formats and detects which one a file has. Each format, or group of formats, has its own file here.
+//! Lists the trace formats and detects which one a file has. Each format is one file here, which exports it as `FORMAT`,
+//! and one line of [`FORMATS`].
 
+mod alibaba;
 mod biosnoop;
 mod blkparse;
 mod blktrace;
 mod block_layer;
+mod fiu;
 mod iolog;
 pub(crate) mod likenew;
-mod published;
+mod msr;
+mod spc;
+mod systor;
+mod tencent;
 mod tracefs;
 
 use std::fmt;
 use std::str::FromStr;
+
+use likenew_core::io::Op;
 
 use crate::error::{FileProblem, LineError};
 use crate::intake::{Intake, LATENESS, Separators, Volumes};
@@ -23,20 +31,23 @@ pub use likenew::{TraceHead, TraceWriter};
 /// Bytes of a sector, the unit in Linux's block layer and in several formats.
 const SECTOR: u64 = 512;
 
+/// Letters of the operations in several formats.
+const READ_OR_WRITE: [(&str, Op); 2] = [("R", Op::Read), ("W", Op::Write)];
+
 /// Every format.
-pub static FORMATS: [Format; 12] = [
-    likenew::FORMAT,
-    iolog::FORMAT,
-    blkparse::FORMAT,
-    blktrace::FORMAT,
-    tracefs::FORMAT,
-    biosnoop::FORMAT,
-    published::MSR,
-    published::SYSTOR,
-    published::ALIBABA,
-    published::TENCENT,
-    published::FIU,
-    published::SPC,
+pub static FORMATS: [&Format; 12] = [
+    &likenew::FORMAT,
+    &iolog::FORMAT,
+    &blkparse::FORMAT,
+    &blktrace::FORMAT,
+    &tracefs::FORMAT,
+    &biosnoop::FORMAT,
+    &msr::FORMAT,
+    &systor::FORMAT,
+    &alibaba::FORMAT,
+    &tencent::FORMAT,
+    &fiu::FORMAT,
+    &spc::FORMAT,
 ];
 
 /// A format of traces.
@@ -45,6 +56,8 @@ pub struct Format {
     pub name: &'static str,
     /// Bytes with which a file of this format, and no other, begins; empty if there are none.
     magics: &'static [&'static [u8]],
+    /// What to do about a file that begins with these bytes, if it is like this format and cannot be read.
+    problem: fn(&[u8]) -> Option<FileProblem>,
     /// How a line with names of columns begins, in lower case; empty if the format has no such line. The line may be
     /// missing in a file.
     pub(crate) header: &'static str,
@@ -61,7 +74,7 @@ pub struct Format {
 impl Format {
     const fn new(name: &'static str, parser: fn() -> Box<dyn Parse>) -> Self {
         let (separators, framing, lateness) = (Separators::PLAIN, Framing::Lines, LATENESS);
-        Self { name, magics: &[], header: "", separators, framing, lateness, parser }
+        Self { name, magics: &[], problem: |_| None, header: "", separators, framing, lateness, parser }
     }
 
     /// Detects the format from the first bytes of a file.
@@ -72,23 +85,21 @@ impl Format {
         if ahead.is_empty() {
             return Err(FileProblem::Empty);
         }
-        let begins = |format: &&Self| format.magics.iter().any(|magic| ahead.starts_with(magic));
+        let begins = |format: &&&Self| format.magics.iter().any(|magic| ahead.starts_with(magic));
         if let Some(format) = FORMATS.iter().find(begins) {
             return Ok(format);
         }
-        if let Some(problem) = known_problem(ahead) {
+        let of_format = FORMATS.iter().find_map(|format| (format.problem)(ahead));
+        if let Some(problem) = of_format.or_else(|| known_problem(ahead)) {
             return Err(problem);
         }
-        let mut lines = ahead.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii_end);
-        let line = lines.find(|line| !line.is_empty() && !is_comment(line)).unwrap_or_default();
+        let line = first_line(ahead);
         let lower = line.to_ascii_lowercase();
-        if lower.starts_with(b"time") && lower.ends_with(b" lat(ms)") && !lower.starts_with(b"time(s) ") {
-            return Err(FileProblem::Biosnoop);
-        }
         let has_header =
-            |format: &&Self| !format.header.is_empty() && lower.starts_with(format.header.as_bytes());
+            |format: &&&Self| !format.header.is_empty() && lower.starts_with(format.header.as_bytes());
         let by_header = FORMATS.iter().find(has_header);
-        by_header.or_else(|| FORMATS.iter().find(|format| format.reads(line))).ok_or_else(|| match line {
+        let found = by_header.or_else(|| FORMATS.iter().find(|format| format.reads(line)));
+        found.copied().ok_or_else(|| match line {
             _ if is_iostat(ahead) => FileProblem::Iostat,
             _ if is_system_call(line) => FileProblem::Strace,
             _ => FileProblem::UnknownFormat {
@@ -132,9 +143,22 @@ pub(crate) trait Parse: Send {
     }
 }
 
+/// For formats in which no line depends on another.
+impl<F: FnMut(&[u8], &mut Intake) -> Result<(), LineError> + Send> Parse for F {
+    fn line(&mut self, line: &[u8], intake: &mut Intake) -> Result<(), LineError> {
+        self(line, intake)
+    }
+}
+
 /// Whether a line of CSV names its columns.
 pub(crate) fn is_header(line: &[u8]) -> bool {
     line.len() > 9 && (line[..9].eq_ignore_ascii_case(b"timestamp") || line.starts_with(b"device_id,"))
+}
+
+/// The first line that is not a comment, without its line end; empty if there is none.
+fn first_line(ahead: &[u8]) -> &[u8] {
+    let mut lines = ahead.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii_end);
+    lines.find(|line| !line.is_empty() && !is_comment(line)).unwrap_or_default()
 }
 
 fn is_comment(line: &[u8]) -> bool {
@@ -165,18 +189,12 @@ fn is_system_call(line: &[u8]) -> bool {
 
 /// Names of all formats for `--format`.
 pub fn format_names() -> String {
-    FORMATS.each_ref().map(|format| format.name).join(", ")
+    FORMATS.map(|format| format.name).join(", ")
 }
 
 /// What the first bytes of a file show it to be, if that is no trace.
 fn known_problem(ahead: &[u8]) -> Option<FileProblem> {
     Some(match ahead {
-        _ if ahead.starts_with(b"# likenew trace") => {
-            FileProblem::OtherVersion { first_line: likenew::FIRST_LINE }
-        }
-        [version, b't', b'a', b'e', ..] | [b'e', b'a', b't', version, ..] => {
-            FileProblem::BlktraceVersion { version: *version, known: blktrace::VERSION }
-        }
         [0x17, 0x08, 0x44, ..] => FileProblem::TraceCmdBinary,
         _ if ahead.starts_with(b"PERFILE2") => FileProblem::PerfBinary,
         [b'P', b'K', 3, 4, ..] | [0xfd, b'7', b'z', b'X', b'Z', ..] | [b'B', b'Z', b'h', ..] => {
@@ -199,6 +217,6 @@ impl FromStr for &'static Format {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let known = FORMATS.iter().find(|format| format.name == text);
-        known.ok_or_else(|| wording::no_such_format(text, &format_names()))
+        known.copied().ok_or_else(|| wording::no_such_format(text, &format_names()))
     }
 }

@@ -4,12 +4,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::wording;
 
-/// A leaf of [`super::Facts`]. In JSON it is `{"value", "origin"}` or `{"unknown", "help", "origin"}`, and
-/// absent if it was not queried.
+/// A leaf of [`super::Facts`]. In JSON it is `{"value", "origin"}`, `{"unknown", "help", "origin"}`, or `null` if it was
+/// not queried; its field skips that, and is absent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(untagged, from = "FactInput<T>")]
 pub enum Fact<T> {
-    /// The fact does not apply to this kind of drive, or was not queried.
+    /// The fact was not queried, as one that does not apply to this kind of drive.
     #[default]
     NotQueried,
     /// The fact was queried, but could not be found out.
@@ -116,7 +116,7 @@ impl<T> Fact<T> {
         }
     }
 
-    /// This fact if it is known; otherwise `other`, if that is known, or if only that was queried.
+    /// The first known fact of the two. If neither is known: this one if it was queried, else `other`.
     #[must_use]
     pub fn or_else(self, other: impl FnOnce() -> Self) -> Self {
         if self.value().is_some() {
@@ -136,7 +136,6 @@ impl<T> Fact<T> {
 #[serde(untagged)]
 enum FactInput<T> {
     NotQueried(()),
-    // This variant comes before the value: any input would parse as a value of an optional type.
     Unknown {
         unknown: String,
         help: Option<String>,
@@ -144,6 +143,8 @@ enum FactInput<T> {
         origin: String,
     },
     Value {
+        // Required even if `T` is an option: an object without a value is unknown, and not known to be none.
+        #[serde(deserialize_with = "T::deserialize", bound(deserialize = "T: Deserialize<'de>"))]
         value: T,
         #[serde(default)]
         origin: String,
@@ -190,6 +191,8 @@ mod tests {
             let fact: Fact<u64> = serde_json::from_str(text).unwrap();
             assert!(fact.reason().is_some(), "{text}");
         }
+        let fact: Fact<Option<String>> = serde_json::from_str(r#"{"guess": 1}"#).unwrap();
+        assert!(fact.reason().is_some(), "nothing is not known: {fact:?}");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use likenew_core::workload::{Stream, Until, Workload};
 
 use super::ImportError;
 use super::options::{self, Options, bound, stream};
-use crate::job;
+use crate::fio_option;
 use crate::job::{Part, decode};
 use crate::wording::{Note, Notes};
 use crate::wording::{caveat, job_file as wording};
@@ -134,7 +134,7 @@ fn jobs(text: &str) -> Result<Vec<Job>, JobFileError> {
             continue;
         }
         let (option, value) = text.split_once('=').unwrap_or((text, ""));
-        let (option, value) = (job::canonical(option.trim()).to_owned(), value.trim().to_owned());
+        let (option, value) = (fio_option::canonical(option.trim()).to_owned(), value.trim().to_owned());
         let error = |reason: String| JobFileError { line, option: Some(option.clone()), reason };
         if option.split_whitespace().count() > 1 {
             return Err(error(wording::NOT_AN_OPTION.into()));
@@ -189,11 +189,11 @@ fn runnable(job: &Job, notes: &mut Notes) -> Result<Stream, JobFileError> {
         return Err(job.error(option, wording::not_understood(value)));
     }
     let engine = options.text("ioengine").unwrap_or("psync");
-    if !job::is_plain_engine(engine) {
+    if !fio_option::is_plain_engine(engine) {
         return Err(job.error("ioengine", wording::other_engine(engine)));
     }
-    if options.text("read_iolog").is_some() {
-        return Err(job.error("read_iolog", wording::A_REPLAY));
+    if let Some((option, reason)) = options.refusal() {
+        return Err(job.error(option, reason));
     }
     if options.text("rw").is_some_and(|rw| rw.contains("trimwrite")) {
         return Err(job.error("rw", wording::TRIM_AND_WRITE));

@@ -2,9 +2,8 @@
 //! belong together.
 
 use likenew_core::io::Op;
-use likenew_core::segment::{Segment, Stop, Windows};
+use likenew_core::segment::{Segment, Stop};
 use likenew_core::tally::Tally;
-use likenew_core::target::Health;
 use likenew_core::units::Nanos;
 use likenew_core::workload::{Mix, Stream, Until, Workload};
 
@@ -128,49 +127,23 @@ pub(crate) fn of_tallies(
     stop: Stop,
     tallies: Vec<Tally>,
 ) -> Segment {
-    Segment {
-        workload,
-        started_at,
-        ended_at: started_at + elapsed,
-        busy: Nanos::ZERO,
-        stop,
-        tallies,
-        seconds: Windows::new(1_000_000_000),
-        gigabytes: Windows::new(1 << 30),
-        slowest: Vec::new(),
-        samples: Vec::new(),
-        refused_ios: Vec::new(),
-        replay_record: None,
-        health_before: Health::default(),
-        health_after: Health::default(),
-        accounting: None,
-        device_counters: None,
-        damage: None,
-        after_interruption: false,
-    }
+    Segment { started_at, ended_at: started_at + elapsed, tallies, ..Segment::empty(workload, stop) }
 }
 
-/// Totals over all jobs, which make sure that no sum overflows.
+/// Totals over all jobs, which make sure that no sum overflows: I/Os, bytes, latencies in nanoseconds, and how many
+/// latencies there are.
 #[derive(Default)]
-struct Totals {
-    ios: u64,
-    bytes: u64,
-    latency_ns: u64,
-    latency_count: u64,
-}
+struct Totals([u64; 4]);
 
 impl Totals {
+    /// Adds a tally; `None` once a total is too large.
     fn add(&mut self, tally: &Tally) -> Option<()> {
-        let add = |sum: &mut u64, more: u64| {
+        let ios = tally.ios.saturating_add(tally.errors).saturating_add(tally.short);
+        let more = [ios, tally.bytes, tally.latency_ns_sum, tally.latency.count()];
+        for (sum, more) in self.0.iter_mut().zip(more) {
             *sum = sum.saturating_add(more);
-            (*sum <= COUNT_MAX).then_some(())
-        };
-        add(&mut self.ios, tally.ios)?;
-        add(&mut self.ios, tally.errors)?;
-        add(&mut self.ios, tally.short)?;
-        add(&mut self.bytes, tally.bytes)?;
-        add(&mut self.latency_ns, tally.latency_ns_sum)?;
-        add(&mut self.latency_count, tally.latency.count())
+        }
+        self.0.iter().all(|sum| *sum <= COUNT_MAX).then_some(())
     }
 }
 

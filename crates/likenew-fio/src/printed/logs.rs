@@ -13,18 +13,6 @@ use super::MIB;
 use crate::import::{Import, ImportError, import_of, of_tallies};
 use crate::wording::{self, LogKind};
 
-/// The kind of log, from the file's name.
-fn kind_of(name: &str) -> Option<LogKind> {
-    Some(match name {
-        "bw" => LogKind::Bandwidth,
-        "iops" => LogKind::Iops,
-        "slat" => LogKind::Submission,
-        "clat" => LogKind::Completion,
-        "lat" => LogKind::Latency,
-        _ => return None,
-    })
-}
-
 fn is_latency(kind: LogKind) -> bool {
     matches!(kind, LogKind::Submission | LogKind::Completion | LogKind::Latency)
 }
@@ -92,7 +80,7 @@ pub(super) fn read(text: &str, file_name: &str) -> Result<Option<Import>, Import
         return Ok(None);
     }
     let named = NAME.captures(file_name).ok_or(ImportError::UnnamedLog)?;
-    let kind = kind_of(&named["kind"]).ok_or(ImportError::UnnamedLog)?;
+    let kind: LogKind = named["kind"].parse().map_err(|_| ImportError::UnnamedLog)?;
     if let Some(pair) = lines.windows(2).find(|pair| pair[1].ms + BACK_MAX_MS < pair[0].ms) {
         return Err(ImportError::Line { line: pair[1].number, reason: wording::LOG_GOES_BACK });
     }

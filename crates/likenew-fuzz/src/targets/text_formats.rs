@@ -6,7 +6,7 @@ use likenew_core::procedure::Plan;
 use likenew_core::region::Region;
 use likenew_core::units::{amount, exact_duration, exact_size, parse_duration, parse_size};
 use likenew_core::workload::{Mix, Size};
-use likenew_procedures::all::{DESCRIPTORS, from_plan};
+use likenew_procedures::all::{PROCEDURES, from_plan};
 use likenew_procedures::apps::application::Application;
 use likenew_procedures::check::RatedMetric;
 use likenew_procedures::endure::Extent;
@@ -120,10 +120,9 @@ const PLANS: [&str; 6] = [
 /// The plans above, and one for every procedure with options that keep it small.
 fn plans() -> Vec<crate::Input> {
     let mut plans = texts(&PLANS);
-    for descriptor in DESCRIPTORS {
-        let settings = super::runs::settings(descriptor.name);
-        plans
-            .push(vec![format!("procedure = \"{}\"\n[options]\n{settings}\n", descriptor.name).into_bytes()]);
+    for name in PROCEDURES.iter().map(|row| row.descriptor.name) {
+        let settings = super::runs::settings(name);
+        plans.push(vec![format!("procedure = \"{name}\"\n[options]\n{settings}\n").into_bytes()]);
     }
     let refusal = |input: &crate::Input| -> Option<String> {
         let plan: Plan = toml::from_str(text(input)?).map_err(|error| error.to_string()).ok()?;

@@ -22,7 +22,7 @@ pub(super) fn targets() -> Vec<Target> {
             read(parts, &options)
         })
     };
-    let mut targets: Vec<Target> = FORMATS.iter().map(target).collect();
+    let mut targets: Vec<Target> = FORMATS.into_iter().map(target).collect();
     // Here the format is detected from the contents, as for users. The decompressor refuses most damage to compressed
     // files; the targets above damage the lines themselves.
     for (name, pack) in [

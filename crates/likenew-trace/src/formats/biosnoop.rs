@@ -9,14 +9,20 @@
 use likenew_core::io::Op;
 
 use super::block_layer::{Payload, Range, payload};
-use super::{Format, Parse, SECTOR};
-use crate::error::LineError;
+use super::{Format, Parse, SECTOR, first_line};
+use crate::error::{FileProblem, LineError};
 use crate::intake::{Intake, LENGTH_MAX, Row, SPAN_MAX};
 use crate::lines::{Fields, Separator, Value};
 use crate::notes::{Counted, Note};
 use crate::wording::expected;
 
-pub(super) const FORMAT: Format = Format {
+pub(super) static FORMAT: Format = Format {
+    problem: |ahead| {
+        let line = first_line(ahead).to_ascii_lowercase();
+        let lacks_columns =
+            line.starts_with(b"time") && line.ends_with(b" lat(ms)") && !line.starts_with(b"time(s) ");
+        lacks_columns.then_some(FileProblem::Biosnoop)
+    },
     header: "time(s) ",
     // Lines are in the order of ends, so a 1 s I/O comes after all I/Os that ended within its second.
     lateness: 1 << 18,

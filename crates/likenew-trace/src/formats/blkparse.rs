@@ -4,7 +4,7 @@
 //! the device mapper, are read by their Q rows. Linux's blk tracer with the option `blk_classic` prints the same
 //! without a sequence. Source: blkparse(1).
 
-use super::block_layer::{Event, EventKind, Layer, Layers, action, device, letters, range};
+use super::block_layer::{Event, Head, Layers, action, device, is_loss, letters, range};
 use super::{Format, Parse};
 use crate::error::LineError;
 use crate::intake::Intake;
@@ -12,7 +12,7 @@ use crate::lines::{Cursor, Value};
 use crate::notes::Counted;
 use crate::wording::expected;
 
-pub(super) const FORMAT: Format = Format::new("blkparse", || Box::<Blkparse>::default());
+pub(super) static FORMAT: Format = Format::new("blkparse", || Box::<Blkparse>::default());
 
 /// Reads blkparse's output.
 #[derive(Default)]
@@ -22,26 +22,17 @@ struct Blkparse {
     has_ended: bool,
 }
 
-/// The first fields of a row.
-struct Row<'l> {
-    device: &'l [u8],
-    at: Value,
-    /// The step in an I/O's life, if the row is about an I/O.
-    event: Option<(Layer, EventKind)>,
-}
-
 impl Parse for Blkparse {
     /// Learns from the first rows which devices have D rows.
     fn begin(&mut self, ahead: &[u8], _intake: &mut Intake) {
-        let rows = ahead.split(|byte| *byte == b'\n').filter_map(|line| row(&mut Cursor::new(line)).ok());
-        self.layers.learn(rows.filter_map(|row| Some((row.device, row.event?))));
+        self.layers.learn_text(ahead, row);
     }
 
     fn line(&mut self, line: &[u8], intake: &mut Intake) -> Result<(), LineError> {
         if line[0] == b'#' {
             return Ok(());
         }
-        if line.starts_with(b"CPU:") && line.ends_with(b" EVENTS]") {
+        if is_loss(line) {
             intake.notes.count(Counted::LostEvents);
             return Ok(());
         }
@@ -53,8 +44,8 @@ impl Parse for Blkparse {
             let is_row = row(&mut cursor).is_ok();
             return if is_row { Err(LineError::at(0, expected::NOTHING_AFTER_SUMMARY)) } else { Ok(()) };
         }
-        let Row { device, at, event } = row(&mut cursor)?;
-        let Some(event) = event else { return Ok(()) };
+        let Head { at, event, .. } = row(&mut cursor)?;
+        let Some((device, event)) = event else { return Ok(()) };
         if !self.layers.take(device, event)? {
             return Ok(());
         }
@@ -79,7 +70,7 @@ fn is_command(rest: &[u8]) -> bool {
 }
 
 /// Reads the fields up to the action.
-fn row<'l>(cursor: &mut Cursor<'l>) -> Result<Row<'l>, LineError> {
+fn row<'l>(cursor: &mut Cursor<'l>) -> Result<Head<'l>, LineError> {
     cursor.skip_blanks();
     let device = device(cursor)?;
     cursor.blanks(expected::PROCESSOR)?;
@@ -94,6 +85,6 @@ fn row<'l>(cursor: &mut Cursor<'l>) -> Result<Row<'l>, LineError> {
     cursor.number(expected::PROCESS_NUMBER)?;
     cursor.blanks(expected::ACTION)?;
     let line_error = cursor.line_error(expected::ACTION);
-    let event = action(cursor.word()).ok_or(line_error)?;
-    Ok(Row { device, at, event })
+    let event = action(cursor.word()).ok_or(line_error)?.map(|event| (device, event));
+    Ok(Head { at, name: None, event })
 }

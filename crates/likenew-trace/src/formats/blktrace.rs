@@ -10,17 +10,23 @@ use rustc_hash::FxHashMap;
 
 use super::block_layer::{Event, EventKind, Layer, Layers, Range};
 use super::{Format, Parse, SECTOR};
-use crate::error::LineError;
+use crate::error::{FileProblem, LineError};
 use crate::intake::Intake;
 use crate::lines::{Framing, Value};
 use crate::notes::Counted;
 use crate::wording::expected;
 
 /// The version of records that can be read.
-pub(super) const VERSION: u8 = 7;
+const VERSION: u8 = 7;
 
-pub(super) const FORMAT: Format = Format {
+pub(super) static FORMAT: Format = Format {
     magics: &[&[VERSION, b't', b'a', b'e'], &[b'e', b'a', b't', VERSION]],
+    problem: |ahead| match ahead {
+        [version, b't', b'a', b'e', ..] | [b'e', b'a', b't', version, ..] => {
+            Some(FileProblem::BlktraceVersion { version: *version, known: VERSION })
+        }
+        _ => None,
+    },
     framing: Framing::Records { length, time },
     ..Format::new("blktrace", || Box::<Blktrace>::default())
 };

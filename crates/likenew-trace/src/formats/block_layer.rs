@@ -68,6 +68,12 @@ impl Layers {
         self.bios.retain(|device| !self.requests.contains(device));
     }
 
+    /// Learns the layers of devices from the file's first lines of text.
+    pub(super) fn learn_text(&mut self, ahead: &[u8], head: ReadHead) {
+        let heads = ahead.split(|byte| *byte == b'\n').filter_map(|line| head(&mut Cursor::new(line)).ok());
+        self.learn(heads.filter_map(|head| head.event));
+    }
+
     /// Whether this event counts.
     ///
     /// # Errors
@@ -84,6 +90,23 @@ impl Layers {
             (Layer::Request, _) => Ok(true),
         }
     }
+}
+
+/// The first fields of a line of text.
+pub(super) struct Head<'l> {
+    pub(super) at: Value,
+    /// Name of the event, where it is not an action of blktrace.
+    pub(super) name: Option<&'l [u8]>,
+    /// The device and the step in an I/O's life, if the line is about an I/O.
+    pub(super) event: Option<(&'l [u8], (Layer, EventKind))>,
+}
+
+/// Reads the first fields of a line.
+pub(super) type ReadHead = for<'l> fn(&mut Cursor<'l>) -> Result<Head<'l>, LineError>;
+
+/// Whether the kernel says in this line that events were lost.
+pub(super) fn is_loss(line: &[u8]) -> bool {
+    line.starts_with(b"CPU:") && line.ends_with(b" EVENTS]")
 }
 
 /// An event of one line.

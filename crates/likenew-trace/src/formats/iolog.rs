@@ -19,7 +19,7 @@ use crate::lines::{Cursor, Value};
 use crate::notes::Note;
 use crate::wording::expected;
 
-pub(super) const FORMAT: Format =
+pub(super) static FORMAT: Format =
     Format { magics: &[b"fio version"], ..Format::new("iolog", || Box::<Iolog>::default()) };
 
 const MICROSECOND_NS: u64 = 1_000;

@@ -10,18 +10,24 @@ use likenew_core::trace::{TraceIo, TraceSink};
 use likenew_core::units::Nanos;
 
 use super::{Format, Parse};
-use crate::error::{LineError, LineProblem, TraceError};
+use crate::error::{FileProblem, LineError, LineProblem, TraceError};
 use crate::intake::{Intake, Row};
 use crate::lines::{Cursor, Fields, Separator};
 use crate::notes::Note;
 use crate::wording;
 use crate::wording::expected;
 
-pub(super) const FORMAT: Format =
-    Format { magics: &[FIRST_LINE.as_bytes()], ..Format::new("likenew", || Box::<Likenew>::default()) };
+pub(super) static FORMAT: Format = Format {
+    magics: &[FIRST_LINE.as_bytes()],
+    problem: |ahead| {
+        let is_other = ahead.starts_with(b"# likenew trace");
+        is_other.then_some(FileProblem::OtherVersion { first_line: FIRST_LINE })
+    },
+    ..Format::new("likenew", || Box::<Likenew>::default())
+};
 
 /// The first line of every trace, with the version of the format.
-pub(crate) const FIRST_LINE: &str = "# likenew trace 1";
+const FIRST_LINE: &str = "# likenew trace 1";
 
 /// The line above the records.
 const COLUMNS: &str = "at_ns,op,offset,length,latency_ns,application";

@@ -7,7 +7,7 @@
 //! `DEVICE ACTION RWBS …` in place of the event. Times are of the trace's clock, usually to the microsecond. Source:
 //! `include/trace/events/block.h` and `kernel/trace/blktrace.c` of Linux; kernels since 6.9 also print the priority.
 
-use super::block_layer::{Event, EventKind, Layer, Layers, action, device, letters, range};
+use super::block_layer::{Event, EventKind, Head, Layer, Layers, action, device, is_loss, letters, range};
 use super::{Format, Parse};
 use crate::error::LineError;
 use crate::intake::Intake;
@@ -15,7 +15,7 @@ use crate::lines::{Cursor, Value};
 use crate::notes::Counted;
 use crate::wording::expected;
 
-pub(super) const FORMAT: Format =
+pub(super) static FORMAT: Format =
     Format { magics: &[b"# tracer: "], ..Format::new("tracefs", || Box::<Tracefs>::default()) };
 
 /// Events of I/Os, by name.
@@ -33,32 +33,22 @@ struct Tracefs {
     layers: Layers,
 }
 
-/// The first fields of a line.
-struct Row<'l> {
-    at: Value,
-    /// Name of the event; `None` in a line of the blk tracer.
-    name: Option<&'l [u8]>,
-    /// The device and the step in an I/O's life, if the event is about an I/O.
-    event: Option<(&'l [u8], (Layer, EventKind))>,
-}
-
 impl Parse for Tracefs {
     /// Learns from the first lines which devices have requests.
     fn begin(&mut self, ahead: &[u8], _intake: &mut Intake) {
-        let rows = ahead.split(|byte| *byte == b'\n').filter_map(|line| row(&mut Cursor::new(line)).ok());
-        self.layers.learn(rows.filter_map(|row| row.event));
+        self.layers.learn_text(ahead, head);
     }
 
     fn line(&mut self, line: &[u8], intake: &mut Intake) -> Result<(), LineError> {
         if line[0] == b'#' || line.starts_with(b"cpus=") || line.trim_ascii().is_empty() {
             return Ok(());
         }
-        if line.starts_with(b"CPU:") && line.ends_with(b" EVENTS]") {
+        if is_loss(line) {
             intake.notes.count(Counted::LostEvents);
             return Ok(());
         }
         let mut cursor = Cursor::new(line);
-        let Row { at, name, event } = row(&mut cursor)?;
+        let Head { at, name, event } = head(&mut cursor)?;
         let (device, event) = match event {
             Some((device, event)) if self.layers.take(device, event)? => (device, event),
             _ => {
@@ -76,7 +66,7 @@ impl Parse for Tracefs {
 }
 
 /// Reads the fields up to the device and the event.
-fn row<'l>(cursor: &mut Cursor<'l>) -> Result<Row<'l>, LineError> {
+fn head<'l>(cursor: &mut Cursor<'l>) -> Result<Head<'l>, LineError> {
     let at = time(cursor)?;
     cursor.skip_blanks();
     if cursor.peek().is_some_and(|byte| byte.is_ascii_digit()) {
@@ -84,7 +74,7 @@ fn row<'l>(cursor: &mut Cursor<'l>) -> Result<Row<'l>, LineError> {
         cursor.blanks(expected::ACTION)?;
         let line_error = cursor.line_error(expected::ACTION);
         let event = action(cursor.word()).ok_or(line_error)?.map(|event| (device, event));
-        return Ok(Row { at, name: None, event });
+        return Ok(Head { at, name: None, event });
     }
     let line_error = cursor.line_error(expected::EVENT);
     let mut name = cursor.until(b':');
@@ -98,10 +88,10 @@ fn row<'l>(cursor: &mut Cursor<'l>) -> Result<Row<'l>, LineError> {
     }
     cursor.skip(1);
     let Some((_, event)) = EVENTS.iter().find(|(known, _)| *known == name) else {
-        return Ok(Row { at, name: Some(name), event: None });
+        return Ok(Head { at, name: Some(name), event: None });
     };
     cursor.skip_blanks();
-    Ok(Row { at, name: Some(name), event: Some((device(cursor)?, *event)) })
+    Ok(Head { at, name: Some(name), event: Some((device(cursor)?, *event)) })
 }
 
 /// Skips `[BYTES] (COMMAND)`.
