@@ -21,16 +21,17 @@ struct Lines {
 }
 
 impl Lines {
-    /// Counts a Rust file. Tests are all lines from a `#[cfg(test)]` on that is not indented, and files below `tests`
-    /// and `benches`.
+    /// Counts a Rust file. Tests are all lines from a module in the file on that is only compiled for them, and files
+    /// below `tests` and `benches`.
     fn of_file(path: &Path, text: &str) -> Self {
         let has_part = |names: &[&str]| path.iter().any(|part| names.iter().any(|name| part == *name));
         let is_wording = has_part(&["wording", "wording.rs"]);
         let mut is_test = has_part(&["tests", "benches"]) || path.to_string_lossy().ends_with("tests.rs");
         let mut lines = Self { files: usize::from(!is_test), ..Self::default() };
-        let mut is_import = false;
+        let (mut is_import, mut is_for_tests) = (false, false);
         for line in text.lines().filter(|line| !line.trim().is_empty()) {
-            is_test |= line.starts_with("#[cfg(test)]");
+            is_test |= is_for_tests && line.starts_with("mod ") && line.ends_with('{');
+            is_for_tests = line.starts_with("#[cfg(test)]");
             is_import |= ["use ", "pub use ", "pub(crate) use ", "pub(super) use "]
                 .iter()
                 .any(|front| line.starts_with(front));

@@ -22,10 +22,10 @@ use likenew_sim::SimDrive;
 use nix::sys::resource::{UsageWho, getrusage};
 
 use crate::fio::FioResult;
-use crate::target::Case;
+use crate::target::IoCase;
 
 /// The case as a workload.
-pub(crate) fn workload(case: &Case, until: Until) -> Workload {
+pub(crate) fn workload(case: &IoCase, until: Until) -> Workload {
     let region = Region::bytes(0..case.span);
     let op = Mix::Only(if case.write { Op::Write } else { Op::Read });
     let pattern = if case.random { AccessPattern::Random(region) } else { AccessPattern::Sequential(region) };
@@ -38,7 +38,7 @@ pub(crate) fn workload(case: &Case, until: Until) -> Workload {
 ///
 /// # Errors
 /// The setup failed, or the drive returned an error.
-pub(crate) fn run_once(drive: &mut dyn Drive, case: &Case, until: Until) -> anyhow::Result<FioResult> {
+pub(crate) fn run_once(drive: &mut dyn Drive, case: &IoCase, until: Until) -> anyhow::Result<FioResult> {
     run_workload(drive, &workload(case, until))
 }
 

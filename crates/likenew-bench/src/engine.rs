@@ -15,7 +15,7 @@ use likenew_run::run::calibrate;
 use crate::case_run::{self, peak_memory_of};
 use crate::fio::{self, FioResult, Setting};
 use crate::table::{middle, spread};
-use crate::target::{Case, CpuLoad, Loop, ServedFile, Tmpfs};
+use crate::target::{CpuLoad, IoCase, LoopDevice, ServedFile, Tmpfs};
 
 /// How long and how often.
 #[derive(Debug, Args)]
@@ -81,7 +81,7 @@ pub(crate) fn on_loop(measure: Measurement<'_>) -> anyhow::Result<()> {
 /// # Errors
 /// nbdkit or nbdfuse are not installed, the system refuses, or the measurement failed.
 pub(crate) fn on_served_file(measure: Measurement<'_>) -> anyhow::Result<()> {
-    let served = ServedFile::begin(SPAN)?;
+    let served = ServedFile::in_memory(SPAN)?;
     fill(served.path())?;
     on_loop_over(served.path(), true, measure)
 }
@@ -96,13 +96,13 @@ pub(crate) fn on_tmpfs_file(measure: Measurement<'_>) -> anyhow::Result<()> {
     let reserve = Some(0);
     let mut drive =
         open(tmpfs.path(), OpenOptions { layout: Some(layout), reserve, ..OpenOptions::default() })?;
-    let fill = Case { random: false, write: true, block: MIB, depth: 8, span: SPAN, lanes: 1 };
+    let fill = IoCase { random: false, write: true, block: MIB, depth: 8, span: SPAN, lanes: 1 };
     case_run::run_once(&mut *drive, &fill, Until::bytes(SPAN))?;
     measure(&mut *drive, &tmpfs.path().join("likenew-scratch/00000.likenew"))
 }
 
 fn on_loop_over(file: &Path, is_direct: bool, measure: Measurement<'_>) -> anyhow::Result<()> {
-    let attached = Loop::attach(file, is_direct)?;
+    let attached = LoopDevice::attach(file, is_direct)?;
     let loss = Loss::at(&attached.device)?;
     let consent = Consent::to_lose(&loss, &Agreement { id: loss.id.text.clone(), destroy: Vec::new() })?;
     let mut drive = open(&attached.device, OpenOptions { consent: Some(consent), ..OpenOptions::default() })?;
@@ -152,15 +152,15 @@ const SETTINGS: [(&str, &str, Setting); 3] = [
     ("--write_lat_log", "[≥ 1.15]", Setting { registered: false, logged: true }),
 ];
 
-pub(crate) fn agreement_cases() -> impl Iterator<Item = Case> {
+pub(crate) fn agreement_cases() -> impl Iterator<Item = IoCase> {
     let shapes = [(false, MIB, 8), (true, 4096, 1), (true, 4096, 32)];
     shapes.into_iter().flat_map(|(random, block, depth)| {
-        [false, true].map(|write| Case { random, write, block, depth, span: SPAN, lanes: 1 })
+        [false, true].map(|write| IoCase { random, write, block, depth, span: SPAN, lanes: 1 })
     })
 }
 
-fn cost_cases() -> impl Iterator<Item = Case> {
-    [32, 1].into_iter().map(|depth| Case {
+fn cost_cases() -> impl Iterator<Item = IoCase> {
+    [32, 1].into_iter().map(|depth| IoCase {
         random: true,
         write: false,
         block: 4096,
@@ -183,7 +183,7 @@ impl Turns {
     pub(crate) fn take(
         drive: &mut dyn Drive,
         path: &Path,
-        case: &Case,
+        case: &IoCase,
         pairs: usize,
         seconds: f64,
         setting: Setting,
@@ -223,7 +223,8 @@ const ROUNDS: usize = 5;
 const SHORT_IOS: u64 = 1_000_000;
 const LONG_IOS: u64 = 100_000_000;
 /// Random 4 KiB reads at QD32.
-const NOP_CASE: Case = Case { random: true, write: false, block: 4096, depth: 32, span: 1 << 30, lanes: 1 };
+const NOP_CASE: IoCase =
+    IoCase { random: true, write: false, block: 4096, depth: 32, span: 1 << 30, lanes: 1 };
 
 /// Prints the limits of the instrument.
 fn run_alone() -> anyhow::Result<()> {
@@ -233,7 +234,7 @@ fn run_alone() -> anyhow::Result<()> {
     let iops =
         middle_of(ROUNDS, |_| Ok(case_run::run_once(&mut nop, &case, Until::ops(SHORT_IOS * 5))?.iops))?;
     println!("  nop, every sample recorded        {:8.2} million I/O/s a core   [≥ 3]", iops / 1e6);
-    let single = Case { depth: 1, ..case };
+    let single = IoCase { depth: 1, ..case };
     let iops = middle_of(ROUNDS, |_| Ok(case_run::run_once(&mut nop, &single, Until::ops(SHORT_IOS))?.iops))?;
     println!("  the same at depth 1               {:8.2} million I/O/s a core", iops / 1e6);
     let random = middle_of(ROUNDS, |_| Ok(calibrate(&mut Nop::new())?.random_data_bytes_per_s))?;

@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::Context as _;
 use xshell::{Shell, cmd};
 
-use crate::target::Case;
+use crate::target::IoCase;
 
 /// The result of one run.
 #[derive(Clone, Copy, Debug)]
@@ -34,7 +34,7 @@ pub(crate) struct Setting {
 ///
 /// # Errors
 /// fio is not installed, failed, or its JSON is not understood.
-pub(crate) fn run(path: &Path, case: &Case, seconds: f64, setting: Setting) -> anyhow::Result<FioResult> {
+pub(crate) fn run(path: &Path, case: &IoCase, seconds: f64, setting: Setting) -> anyhow::Result<FioResult> {
     let sh = Shell::new()?;
     let logs = tempfile::tempdir()?;
     let mut flags = vec![
@@ -66,7 +66,7 @@ pub(crate) fn run(path: &Path, case: &Case, seconds: f64, setting: Setting) -> a
     parse(&text, case).with_context(|| format!("could not read fio's JSON:\n{text}"))
 }
 
-fn parse(text: &str, case: &Case) -> anyhow::Result<FioResult> {
+fn parse(text: &str, case: &IoCase) -> anyhow::Result<FioResult> {
     // fio may print notes before the document.
     let start = text.find('{').context("no JSON")?;
     let document: serde_json::Value = serde_json::from_str(&text[start..])?;
@@ -93,7 +93,7 @@ mod tests {
     fn fio_is_run_and_understood() {
         let file = tempfile::NamedTempFile::new_in(env!("CARGO_MANIFEST_DIR")).unwrap();
         for write in [true, false] {
-            let case = Case { random: true, write, block: 4096, depth: 4, span: 1 << 20, lanes: 1 };
+            let case = IoCase { random: true, write, block: 4096, depth: 4, span: 1 << 20, lanes: 1 };
             for setting in [Setting::default(), Setting { registered: true, logged: true }] {
                 let measured = run(file.path(), &case, 0.1, setting).unwrap();
                 assert!(measured.iops > 0.0 && measured.latency_ns_mean > 0.0, "{measured:?}");
@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn what_is_not_fios_json_is_an_error() {
-        let case = Case { random: true, write: false, block: 4096, depth: 1, span: 1 << 20, lanes: 1 };
+        let case = IoCase { random: true, write: false, block: 4096, depth: 1, span: 1 << 20, lanes: 1 };
         for text in ["", "fio: no such file", "{}", "{\"jobs\": [{\"read\": {}}]}"] {
             assert!(parse(text, &case).is_err(), "{text}");
         }

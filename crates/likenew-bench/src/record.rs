@@ -12,7 +12,7 @@ use xshell::{Shell, cmd};
 use crate::fio::{self, Setting};
 use crate::root;
 use crate::table::{middle, spread};
-use crate::target::{Case, Loop, Tmpfs};
+use crate::target::{IoCase, LoopDevice, Tmpfs};
 
 /// How long and how often.
 #[derive(Debug, Args)]
@@ -37,13 +37,13 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let image = tmpfs.path().join("image");
     // Allocates memory before anything is timed.
     std::fs::write(&image, vec![0u8; SPAN as usize])?;
-    let attached = Loop::attach(&image, false)?;
+    let attached = LoopDevice::attach(&image, false)?;
     println!(
         "On a loop device: recorded / not recorded, median [lowest … highest] of {} pairs of {} s",
         options.pairs, options.seconds
     );
     for (depth, write) in [(32, false), (32, true), (1, false)] {
-        let case = Case { random: true, write, block: 4096, depth, span: SPAN, lanes: 1 };
+        let case = IoCase { random: true, write, block: 4096, depth, span: SPAN, lanes: 1 };
         compare(&binary, &attached.device, tmpfs.path(), &case, options)?;
     }
     Ok(())
@@ -66,7 +66,7 @@ fn compare(
     binary: &Path,
     device: &Path,
     folder: &Path,
-    case: &Case,
+    case: &IoCase,
     options: &Options,
 ) -> anyhow::Result<()> {
     let load = || Ok::<f64, anyhow::Error>(fio::run(device, case, options.seconds, Setting::default())?.iops);

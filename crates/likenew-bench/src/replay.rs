@@ -21,7 +21,7 @@ use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use xshell::{Shell, cmd};
 
-use crate::target::{Loop, Tmpfs};
+use crate::target::{LoopDevice, Tmpfs};
 
 /// How much and how often.
 #[derive(Debug, Args)]
@@ -83,7 +83,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let (file, path) = scratch.create_file(0)?;
     file.set_len(SPAN)?;
     std::fs::write(&path, vec![0u8; SPAN as usize])?;
-    let attached = Loop::attach(&path, false)?;
+    let attached = LoopDevice::attach(&path, false)?;
     let loss = Loss::at(&attached.device)?;
     let agreement = Agreement { id: loss.id.text.clone(), destroy: loss.carries.clone() };
     let consent = Consent::to_lose(&loss, &agreement)?;

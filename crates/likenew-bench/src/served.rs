@@ -16,7 +16,7 @@ use xshell::{Shell, cmd};
 use crate::case_run::on_threads;
 use crate::record::build_for_users;
 use crate::table::Share;
-use crate::target::{Loop, ServedFile};
+use crate::target::{LoopDevice, ServedFile};
 
 /// Which drives.
 #[derive(Clone, Debug, Args)]
@@ -184,16 +184,19 @@ impl Pair {
     fn run(&self, binary: &Path, state: &str, keep: Option<&Path>) -> anyhow::Result<Outcome> {
         let mount = || Mounted::begin(binary, &format!("sim:{}?state={state}", self.drive), self.file_system);
         let company = |mounted: &Mounted| self.is_busy.then(|| Company::begin(&mounted.point)).transpose();
-        // The check gets a drive of its own, because it restores a part of what it writes.
+        // The check and fio get drives of their own: what they write and delete restores a drive or fills its cache.
         let checked = mount()?;
         let beside_check = company(&checked)?;
         let check = checked.ask(binary, "check")?;
         drop(beside_check);
         drop(checked);
-        let mounted = mount()?;
         // Some drives restore themselves while they are idle, and what is moved out of a cache would be measured otherwise.
+        let written = mount()?;
         std::thread::sleep(REST);
-        let before = mounted.fio_bytes_per_s()?;
+        let before = written.fio_bytes_per_s()?;
+        drop(written);
+        let mounted = mount()?;
+        std::thread::sleep(REST);
         let beside = company(&mounted)?;
         let recondition = mounted.ask(binary, "recondition")?;
         drop(beside);
@@ -229,7 +232,7 @@ struct Mounted {
     point: PathBuf,
     // In the order in which they are dropped.
     _unmount: Unmount,
-    _device: Loop,
+    _device: LoopDevice,
     _file: ServedFile,
     _server: Server,
     folder: TempDir,
@@ -306,8 +309,8 @@ impl Mounted {
             }
             std::thread::sleep(Duration::from_millis(100));
         }
-        let file = ServedFile::start(&[&format!("nbd+unix:///?socket={}", socket.display())])?;
-        let device = Loop::attach(file.path(), true)?;
+        let file = ServedFile::with_arguments(&[&format!("nbd+unix:///?socket={}", socket.display())])?;
+        let device = LoopDevice::attach(file.path(), true)?;
         let sh = Shell::new()?;
         let path = &device.device;
         match file_system {

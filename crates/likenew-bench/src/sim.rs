@@ -16,7 +16,7 @@ use likenew_sim::theory::{Setting, SteadyWriteAmplification, Traffic};
 use likenew_sim::{SimDrive, Spec, catalog};
 
 use crate::case_run;
-use crate::target::Case;
+use crate::target::IoCase;
 
 pub(crate) const PAGE: u64 = 4096;
 /// Bytes of the drive whose stack is measured.
@@ -89,7 +89,7 @@ fn open_as(bytes: u64, scale: u64, state: &str) -> anyhow::Result<SimDrive> {
 fn stack(writes: u64) -> anyhow::Result<()> {
     let mut drive = open(None, "used")?;
     let capacity = drive.geometry().capacity;
-    let case = Case { random: true, write: true, block: PAGE as u32, depth: 32, span: capacity, lanes: 1 };
+    let case = IoCase { random: true, write: true, block: PAGE as u32, depth: 32, span: capacity, lanes: 1 };
     for part in 0..5 {
         let workload = Workload { seed: part, ..case_run::workload(&case, Until::ops(writes)) };
         let measured = case_run::run_workload(&mut drive, &workload)?;
@@ -117,7 +117,7 @@ pub(crate) fn stack_speed(share: Option<f64>, rounds: usize) -> anyhow::Result<S
     let mut drive = open(share, "used")?;
     let opened_s = start.elapsed().as_secs_f64();
     let capacity = drive.geometry().capacity;
-    let case = Case { random: true, write: true, block: PAGE as u32, depth: 32, span: capacity, lanes: 1 };
+    let case = IoCase { random: true, write: true, block: PAGE as u32, depth: 32, span: capacity, lanes: 1 };
     let mut fills = Vec::new();
     while !is_steady(&fills) && fills.len() < FILLS_MAX {
         let before = drive.flash_counters().context("a simulated drive has counters")?;
@@ -197,7 +197,7 @@ fn fill() -> anyhow::Result<()> {
     );
     let mut drive = open(None, "new")?;
     let capacity = drive.geometry().capacity;
-    let case = Case { random: false, write: true, block: 1 << 20, depth: 8, span: capacity, lanes: 1 };
+    let case = IoCase { random: false, write: true, block: 1 << 20, depth: 8, span: capacity, lanes: 1 };
     let start = Instant::now();
     let measured = case_run::run_once(&mut drive, &case, Until::ops(capacity >> 20))?;
     println!(

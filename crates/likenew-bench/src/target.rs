@@ -1,5 +1,5 @@
-//! Targets for measuring the engine: a file on tmpfs, a loop device over such a file, and a device with its
-//! own latency.
+//! What benchmarks of Likenew's I/O engine run on: temporary targets (a tmpfs, a loop device, a file with a latency
+//! of its own), kinds of I/O ([`IoCase`]), and processes that keep the cores busy.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -12,18 +12,20 @@ use xshell::{Shell, cmd};
 
 /// One kind of I/O.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Case {
+pub(crate) struct IoCase {
     pub(crate) random: bool,
     pub(crate) write: bool,
+    /// Bytes of one I/O.
     pub(crate) block: u32,
+    /// I/Os in flight in each thread.
     pub(crate) depth: u32,
     /// Bytes of address space.
     pub(crate) span: u64,
-    /// Threads, each at this depth.
+    /// Threads (numjobs of fio), each with a queue of its own.
     pub(crate) lanes: u32,
 }
 
-impl Case {
+impl IoCase {
     /// The case in one line, without columns.
     pub(crate) fn name(&self) -> String {
         self.to_string().split_whitespace().collect::<Vec<_>>().join(" ")
@@ -40,7 +42,7 @@ impl Case {
     }
 }
 
-impl fmt::Display for Case {
+impl fmt::Display for IoCase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let size = likenew_core::units::exact_size(u64::from(self.block));
         write!(f, "{:9} {size:>4} QD{:<2}", self.fio_rw(), self.depth)?;
@@ -54,7 +56,7 @@ pub(crate) struct Tmpfs {
 }
 
 impl Tmpfs {
-    /// Mounts one of `bytes`.
+    /// Mounts a tmpfs of this many bytes.
     ///
     /// # Errors
     /// Not root, or the system refuses.
@@ -93,19 +95,19 @@ pub(crate) struct ServedFile {
 }
 
 impl ServedFile {
-    /// Serves this many bytes.
+    /// Serves this many bytes of memory.
     ///
     /// # Errors
     /// nbdkit or nbdfuse are not installed, or the system has no FUSE.
-    pub(crate) fn begin(bytes: u64) -> anyhow::Result<Self> {
-        Self::start(&["--command", "nbdkit", "--single", "memory", &bytes.to_string()])
+    pub(crate) fn in_memory(bytes: u64) -> anyhow::Result<Self> {
+        Self::with_arguments(&["--command", "nbdkit", "--single", "memory", &bytes.to_string()])
     }
 
     /// Serves what nbdfuse opens by these arguments.
     ///
     /// # Errors
     /// nbdfuse is not installed, finds nothing, or the system has no FUSE.
-    pub(crate) fn start(arguments: &[&str]) -> anyhow::Result<Self> {
+    pub(crate) fn with_arguments(arguments: &[&str]) -> anyhow::Result<Self> {
         let folder = tempfile::tempdir()?;
         let file = folder.path().join("served");
         std::fs::write(&file, "")?;
@@ -167,13 +169,13 @@ impl Drop for CpuLoad {
 }
 
 /// A loop device over a temporary file; detached when dropped.
-pub(crate) struct Loop {
+pub(crate) struct LoopDevice {
     pub(crate) device: PathBuf,
 }
 
-impl Loop {
-    /// Attaches a loop device. `is_direct` bypasses the page cache of the file below, for a file with a
-    /// latency; one on tmpfs is memory already.
+impl LoopDevice {
+    /// Attaches a loop device over `file`. With `is_direct`, I/O bypasses the page cache, so that the file's own latency
+    /// shows; a file on tmpfs has none.
     ///
     /// # Errors
     /// The system refuses.
@@ -188,7 +190,7 @@ impl Loop {
     }
 }
 
-impl Drop for Loop {
+impl Drop for LoopDevice {
     fn drop(&mut self) {
         let device = &self.device;
         let detached = Shell::new().and_then(|sh| cmd!(sh, "losetup --detach {device}").quiet().run());

@@ -163,7 +163,10 @@ fn what_is_wrong_is_refused_by_file_and_line() {
             "ABCD has no source",
         ),
         (product("").replace("sata6g", "sata9g"), "some.toml:3: unknown variant `sata9g`"),
-        (product("") + &product("").replace("Some", "Other"), "some.toml:9: \"Other\" comes before \"Some\""),
+        (
+            product("") + &product("").replace("Some", "Other"),
+            "some.toml:9: \"Other\" must come before \"Some\"",
+        ),
     ];
     for (text, expected) in cases {
         let problems = faulty(&text);

@@ -10,7 +10,7 @@ use likenew_sim::Spec;
 use super::{Goal, Options, print_row};
 use crate::case_run::{self, ask, no_files};
 use crate::insight;
-use crate::target::Case;
+use crate::target::IoCase;
 
 /// Drives of the catalog, used: with a page map and without a cache in flash, small and larger.
 const DRIVES: [&str; 3] = ["intel-x25-e-32gb", "intel-x25-m-80gb", "crucial-m4-128gb"];
@@ -130,7 +130,7 @@ fn precondition(drive: &str) -> anyhow::Result<Effort> {
     let span = drive.geometry().capacity;
     let (mut written, mut seconds) = (0.0, 0.0);
     for (random, block) in [(false, 128 << 10), (true, 4096)] {
-        let case = Case { random, write: true, block, depth: SATA_DEPTH, span, lanes: 1 };
+        let case = IoCase { random, write: true, block, depth: SATA_DEPTH, span, lanes: 1 };
         for _ in 0..EZFIO_FILLS {
             let ran = case_run::run_once(&mut drive, &case, Until::bytes(span))?;
             written += span as f64;

@@ -16,7 +16,7 @@ use crate::engine::{
 use crate::fio::{self, FioResult, Setting};
 use crate::record::target_folder;
 use crate::table::{middle, spread};
-use crate::target::Case;
+use crate::target::IoCase;
 use crate::{case_run, root};
 
 /// The settings of fio in the order of [`Round::fios`].
@@ -37,7 +37,7 @@ fn compare(
 ) -> anyhow::Result<()> {
     for lanes in [1, 2] {
         for (write, depth) in [(false, 32), (true, 32), (false, 1), (true, 1)] {
-            let case = Case { random: true, write, block: 4096, depth, span: SPAN, lanes };
+            let case = IoCase { random: true, write, block: 4096, depth, span: SPAN, lanes };
             let rounds: Vec<Round> = (0..options.device_rounds)
                 .map(|_| Round::run(drive, path, &case, ring, options.seconds))
                 .collect::<anyhow::Result<_>>()?;
@@ -95,7 +95,7 @@ pub(super) fn measure_agreement(options: &Options) -> anyhow::Result<()> {
 }
 
 /// Fixed user time of a run, in nanoseconds: that of one that ends with its first I/Os.
-fn fixed_user_ns(drive: &mut dyn Drive, case: &Case) -> anyhow::Result<f64> {
+fn fixed_user_ns(drive: &mut dyn Drive, case: &IoCase) -> anyhow::Result<f64> {
     let ios = u64::from(case.depth * case.lanes);
     let runs = (0..FIXED_RUNS)
         .map(|_| Ok(case_run::run_once(drive, case, Until::ops(ios))?.cpu_ns_per_io * ios as f64));
@@ -122,7 +122,7 @@ impl Round {
     fn run(
         drive: &mut dyn Drive,
         path: &Path,
-        case: &Case,
+        case: &IoCase,
         ring: &BareRing,
         seconds: f64,
     ) -> anyhow::Result<Self> {
@@ -168,7 +168,7 @@ impl BareRing {
         Ok(Self { program: target_folder().join("release/examples/bare_ring") })
     }
 
-    fn run(&self, path: &Path, case: &Case, seconds: f64, calls: &str) -> anyhow::Result<RingResult> {
+    fn run(&self, path: &Path, case: &IoCase, seconds: f64, calls: &str) -> anyhow::Result<RingResult> {
         let sh = Shell::new()?;
         let op = if case.write { "write" } else { "read" };
         let (program, depth, lanes) = (&self.program, case.depth.to_string(), case.lanes.to_string());

@@ -11,7 +11,7 @@ use crate::case_run;
 use crate::sim::bare_layer::{self, BareLayer, RandomUpdates};
 use crate::sim::{PAGE, X25_M_BYTES, open_scaled, stack_speed};
 use crate::table::middle;
-use crate::target::Case;
+use crate::target::IoCase;
 
 const MILLION: f64 = 1e6;
 const GIB: f64 = (1u64 << 30) as f64;
@@ -101,7 +101,7 @@ fn age_drives(threads: usize) -> anyhow::Result<f64> {
     case_run::on_threads(threads, &[(); DRIVES], |()| {
         let mut drive = Spec::parse("sim:tiny-flash?state=used")?.open(case_run::no_files)?;
         let span = drive.geometry().capacity;
-        let case = Case { random: true, write: true, block: PAGE as u32, depth: 32, span, lanes: 1 };
+        let case = IoCase { random: true, write: true, block: PAGE as u32, depth: 32, span, lanes: 1 };
         case_run::run_once(&mut drive, &case, Until::ops(span / PAGE))
     })?;
     Ok(started.elapsed().as_secs_f64())

@@ -189,7 +189,7 @@ fn a_wrong_line_is_refused_by_file_and_line() {
         ),
         (
             file_of_two(line("Some", "ABCD 500", "1.0", ""), line("Other", "EFGH 500", "1.0", "")),
-            "some.toml:3: \"Other\" comes before \"Some\"",
+            "some.toml:3: \"Other\" must come before \"Some\"",
         ),
         (
             file_of_two(line("Other", "ABCD *", "1.?", ""), line("Some", "ABCD 500", "1.0", "")),
