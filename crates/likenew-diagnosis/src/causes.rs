@@ -18,6 +18,7 @@ mod firmware;
 mod fragmentation;
 mod heat;
 mod host_memory;
+mod inner_tracks;
 mod lazy_volume;
 mod link_errors;
 mod misalignment;
@@ -53,6 +54,7 @@ pub static ALL: &[&Cause] = &[
     &encryption::CAUSE,
     &token_bucket::CAUSE,
     &lazy_volume::CAUSE,
+    &inner_tracks::CAUSE,
     &shingled::CAUSE,
     &read_cache::CAUSE,
     &misalignment::CAUSE,

@@ -15,6 +15,9 @@ const NEARLY_FULL: f64 = 0.9;
 /// collection copies a fifth of a page for each page written (P. Desnoyers, "Analytic Models of SSD Write
 /// Performance", ACM Transactions on Storage 10 (2014)).
 const SCATTERED_SHARE: f64 = 0.5;
+/// Share of a disk before the partition, from which sequential I/O in it is slower than at 84% of the outer edge: the
+/// square root of 1 - 0.75 × 0.4 where the inner tracks are half as long.
+const INNER_TRACKS_SHARE: f64 = 0.4;
 /// Share of the rated life from which wear slows flash down. Chosen: the simulator then needs one retry per
 /// page.
 const WORN_OUT_SHARE: f64 = 0.5;
@@ -38,6 +41,8 @@ pub fn causes(spec: &Spec, own: &Model) -> Vec<&'static str> {
             causes.extend(off.then_some("write_cache_off"));
             causes.extend(disk.shingles.map(|_| "shingled"));
             causes.extend(met.fragment_bytes.map(|_| "fragmentation"));
+            let starts_inward = met.partition_start.filter(|share| *share >= INNER_TRACKS_SHARE);
+            causes.extend(starts_inward.map(|_| "inner_tracks"));
         }
         Mechanism::Volume(volume) => {
             let bursts = volume.credits.burst_iops > volume.credits.baseline_iops;
@@ -204,6 +209,9 @@ mod tests {
             ),
             ("wd6400aaks?shift=512", ""),
             ("wd6400aaks?link=sata1.5g", ""),
+            ("disk-2tb?part=0.2", ""),
+            ("disk-2tb?part=0.6", "inner_tracks"),
+            ("tiny-flash?part=0.6", ""),
             ("seagate-archive-8tb", "shingled"),
             ("fake-stick-512gb", "counterfeit"),
             ("intel-520-120gb", "compression"),
