@@ -3,11 +3,13 @@
 use likenew_core::drive::TargetKind;
 use likenew_core::facts::Fact;
 use likenew_core::findings::{Row, Standing};
-use likenew_core::fix::{ActionKind, Feasibility, ManualStep, Objection};
-use likenew_core::probe::{Observation, Probe, ProbeResult};
+use likenew_core::fix::{ActionKind, Feasibility, Fix, ManualStep, Objection};
+use likenew_core::probe::{Observation, Probe, ProbeResult, TrimReport};
 use likenew_core::procedure::{Evidence, Procedure, Step};
 use likenew_core::units::Nanos;
 use likenew_procedures::recondition::{Recondition, ReconditionOptions};
+
+use crate::support::{segment, steady};
 
 fn saw(evidence: &mut Evidence, probe: Probe, result: ProbeResult) {
     let (started_at, ended_at) = (Nanos::ZERO, Nanos::ZERO);
@@ -99,4 +101,50 @@ fn what_a_drive_could_do_by_itself_is_written_down_line_by_line() {
     assert_eq!((&*manual.question, manual.standing), ("ATA secure erase", Standing::Info));
     assert!(manual.answer.contains("never run by Likenew"), "{manual:?}");
     assert_eq!(manual.evidence, lines);
+}
+
+/// The first fix of a drive that nothing is known of. It writes places at first and after TRIM at these speeds, in bytes a
+/// second, and otherwise at 17 MB/s: a cache that lies in free space is full then.
+fn first_fix(at_first: f64, after_trim: f64) -> Option<Fix> {
+    let mut options = ReconditionOptions::default();
+    options.check.bytes = Some(128 << 20);
+    let asked = Recondition::new(options).unwrap();
+    let mut evidence = crate::support::evidence(4 << 30, true);
+    evidence.identity.kind = TargetKind::Folder;
+    let mut now = Nanos::ZERO;
+    loop {
+        match asked.next(&evidence).unwrap() {
+            Step::Run(workload) => {
+                let speed = match workload.name.as_str() {
+                    "sequential writes" => at_first,
+                    "writes after TRIM" => after_trim,
+                    name if name.contains("writes") => 17e6,
+                    _ => 500e6,
+                };
+                let played = segment(&workload, now, &steady(speed));
+                now = played.ended_at;
+                evidence.segments.push(played);
+            }
+            Step::Probe(Probe::Fix(fix)) => return Some(fix),
+            Step::Probe(probe) => {
+                let result = match probe {
+                    Probe::Release { bytes, .. } => {
+                        ProbeResult::Released(TrimReport { bytes, ..TrimReport::default() })
+                    }
+                    Probe::Feasibility => ProbeResult::Feasibility(Feasibility::default()),
+                    _ => ProbeResult::Unknown("it is not asked here".into()),
+                };
+                saw(&mut evidence, probe, result);
+                evidence.observations.last_mut().unwrap().after = evidence.segments.len();
+            }
+            Step::Done => return None,
+        }
+    }
+}
+
+#[test]
+fn a_cache_that_the_check_itself_has_filled_is_no_reason_for_trim() {
+    assert_eq!(first_fix(17e6, 200e6), Some(Fix::TrimFree), "it was slow when it was found");
+    assert_eq!(first_fix(200e6, 200e6), None, "the check has filled it");
+    assert_eq!(first_fix(200e6, 17e6), None, "TRIM changes nothing");
 }

@@ -279,14 +279,3 @@ fn a_hard_disk_is_never_rewritten() {
     assert_eq!(rewritten(&evidence), 0);
     assert!(findings.summary.contains("a hard disk writes in place"), "{}", findings.summary);
 }
-
-/// The check fills the cache of a new drive, and TRIM of what it wrote empties it again, which restores nothing. On a used one that
-/// cache has lost its free space.
-#[test]
-fn a_cache_that_the_check_itself_has_filled_is_no_reason_for_trim() {
-    for (state, has_steps) in [("new", false), ("used", true)] {
-        let target = format!("sim:generated-28?state={state}&deleted=0.9&fill=0.9");
-        let (_, findings) = recondition_with(&mut open(&target), &target, "[check]\nbytes = '1GiB'");
-        assert_eq!(findings.tables.contains_key("steps"), has_steps, "{state}: {}", findings.summary);
-    }
-}
