@@ -3,6 +3,7 @@
 
 mod applications;
 mod check;
+mod completions;
 pub(crate) mod data;
 mod endure;
 mod facts;
@@ -209,7 +210,7 @@ const fn row<C: Command>(name: &'static str, group: &'static str) -> Row {
 }
 
 /// All other commands, in the order in which help lists them.
-const OTHERS: [Row; 16] = [
+const OTHERS: [Row; 17] = [
     row::<facts::Facts>("facts", "Answer").examples(&[
         "likenew facts ~/data",
         "likenew facts --all",
@@ -284,6 +285,11 @@ const OTHERS: [Row; 16] = [
         "likenew bench ~/data --plan > plan.toml && likenew run plan.toml",
         "likenew run plan.toml ~/other",
         "likenew run plan.toml --export fio > plan.fio",
+    ]),
+    row::<completions::Completions>("completions", "Manage").examples(&[
+        "likenew completions bash > ~/.local/share/bash-completion/completions/likenew",
+        "likenew completions zsh > ~/.zfunc/_likenew",
+        "likenew completions fish > ~/.config/fish/completions/likenew.fish",
     ]),
     row::<help::Help>("help", "Manage").examples(&[
         "likenew help check",

@@ -64,12 +64,16 @@ impl File {
 fn completions(grammar: &clap::Command) -> impl Iterator<Item = File> {
     [(Shell::Bash, "likenew"), (Shell::Zsh, "_likenew"), (Shell::Fish, "likenew.fish")].into_iter().map(
         move |(shell, name)| {
-            let mut script = Vec::new();
-            clap_complete::generate(shell, &mut grammar.clone(), "likenew", &mut script);
-            let script = String::from_utf8(script).expect("clap writes UTF-8");
-            File::new(Path::new("completions").join(shell.to_string()).join(name), script)
+            File::new(Path::new("completions").join(shell.to_string()).join(name), completion(shell, grammar))
         },
     )
+}
+
+/// The completions of a shell, as its own script.
+pub(crate) fn completion(shell: Shell, grammar: &clap::Command) -> String {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut grammar.clone(), "likenew", &mut script);
+    String::from_utf8(script).expect("clap writes UTF-8")
 }
 
 /// The grammar with all options shown: `-h` hides some, and so would the pages.

@@ -146,3 +146,13 @@ fn the_reference_lists_every_command_cause_and_drive() {
     }
     assert!(read("drives.md").contains("| `sim:tiny-flash` |"));
 }
+
+#[test]
+fn completions_are_printed_as_they_are_written() {
+    let sandbox = Sandbox::new();
+    let folder = written(&sandbox).join("completions");
+    for (shell, file) in [("bash", "likenew"), ("zsh", "_likenew"), ("fish", "likenew.fish")] {
+        let printed = sandbox.run(&["completions", shell]).code(0).stdout();
+        assert_eq!(printed, std::fs::read_to_string(folder.join(shell).join(file)).unwrap(), "{shell}");
+    }
+}
