@@ -11,7 +11,7 @@ use likenew_core::procedure::Plan;
 use likenew_sim::{Spec, SpecName};
 
 use crate::exit::{Exit, Failure};
-use crate::{arguments, commands, interrupt, wording};
+use crate::{arguments, interrupt, wording};
 
 /// Why a command inside another program failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,7 +65,7 @@ pub fn run_command(words: &[String], drives: HashMap<PathBuf, Vec<u8>>) -> Resul
     OUTPUT.set(Some(String::new()));
     DRIVES.set(drives);
     let typed = std::iter::once("likenew".into()).chain(words.iter().map(OsString::from));
-    let end = match commands::parse(typed) {
+    let end = match crate::parse(typed) {
         Ok(command) => command(),
         Err(error) => {
             let ours = arguments::refusal(&error, words.first().cloned());

@@ -39,6 +39,7 @@ use std::ffi::OsString;
 
 use likenew_real::scratch::{UnremovedScratch, unremoved_directories};
 
+use crate::commands::TypedCommand;
 use crate::exit::{Exit, Failure};
 
 pub use crate::commands::serve::plan_grammar;
@@ -52,7 +53,7 @@ pub fn main(command_line: Vec<OsString>, program: Vec<OsString>) -> u8 {
         return output::print(wording::help::START)
             .map_or_else(|failure| failure.exit() as u8, |()| Exit::Fine as u8);
     }
-    let command = commands::parse(command_line).unwrap_or_else(|error| refuse(&error));
+    let command = parse(command_line).unwrap_or_else(|error| refuse(&error));
     let ended = command();
     report_unremoved();
     match ended {
@@ -63,6 +64,11 @@ pub fn main(command_line: Vec<OsString>, program: Vec<OsString>) -> u8 {
             failure.exit() as u8
         }
     }
+}
+
+/// Parses a command line, for the program and for [`run_command`], on whose output commands rely.
+fn parse(words: impl IntoIterator<Item = OsString>) -> Result<TypedCommand, clap::Error> {
+    commands::parse(words)
 }
 
 /// Shows our sentence or clap's message, and an example if the target is missing.

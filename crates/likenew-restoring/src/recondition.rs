@@ -589,8 +589,8 @@ fn judge_step<'a>(
         None if context.is_simulated() => NOTICEABLE_SIMULATED,
         None => NOTICEABLE,
     };
-    let is_on_trial =
-        matches!(context.trial, Trial::Gain { .. }) || name == StepName::Trim && context.trim_gains == Some(true);
+    let is_on_trial = matches!(context.trial, Trial::Gain { .. })
+        || name == StepName::Trim && context.trim_gains == Some(true);
     let faster_reads = changes.iter().filter(|change| change.measure.is_of_reads());
     let drift = faster_reads.map(|change| change.ratio().value).fold(1.0, f64::max);
     let gain = showing.iter().map(|change| change.ratio().value / drift).fold(0.0, f64::max);
