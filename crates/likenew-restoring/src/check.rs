@@ -410,10 +410,11 @@ impl<'a> DiagnosedCheck<'a> {
         Some(gain.scale_by(self.sustained_write()?.value))
     }
 
-    /// Whether writes are certainly faster after TRIM of what the check wrote; `None` if that was not measured.
+    /// Whether writes are faster after TRIM of what the check wrote; `None` if that was not measured, or is unclear.
     pub(crate) fn gains_by_trim(&self) -> Option<bool> {
-        let gain = self.results.start_after_trim()?;
-        Some(gain.chance_above(REWRITTEN_FASTER) >= SURE && !self.results.trim_undoes_check())
+        let chance = self.results.start_after_trim()?.chance_above(REWRITTEN_FASTER);
+        let is_clear = chance >= SURE || chance <= 1.0 - SURE;
+        is_clear.then(|| chance >= SURE && !self.results.trim_undoes_check())
     }
 
     /// Whether writing the same addresses again certainly gains nothing.

@@ -260,11 +260,12 @@ impl<'a> CheckResults<'a> {
     }
 
     /// Whether TRIM only gave back a cache that the check itself had filled: after it, places are no faster than their first
-    /// writes were, and past the drop writing them again gains nothing. Stale data would show in one or the other.
+    /// writes were, also past the drop of these. Where the writes after TRIM end before it, writing again decides.
     pub(crate) fn trim_undoes_check(&self) -> bool {
         let is_no_faster = |gain: Option<Measured>| gain.is_some_and(|gain| gain.chance_above(DROP) <= 0.5);
-        is_no_faster(paired_ratio(self.ran.writes, self.ran.trimmed_writes, 0.0))
-            && is_no_faster(self.ratio_to_first(&[self.ran.rested_writes, self.ran.after_zeros]))
+        let over_first = |from| paired_ratio(self.ran.writes, self.ran.trimmed_writes, from);
+        let again = || self.ratio_to_first(&[self.ran.rested_writes, self.ran.after_zeros]);
+        is_no_faster(over_first(0.0)) && is_no_faster(over_first(self.first_knee_bytes()).or_else(again))
     }
 
     /// Whether the drive received TRIM between the writes that are compared: it was sent, and no layer is
@@ -440,8 +441,7 @@ impl<'a> CheckResults<'a> {
     /// from where first writes became slow: before that, a cache or spare blocks take all writes. The interval holds
     /// all workloads; a single one may have met a pause of another program, so its interval is wider.
     fn ratio_to_first(&self, workloads: &[Option<&Segment>]) -> Option<Measured> {
-        let from = self.ran.writes.and_then(knee_of).map_or(0.0, |knee| knee.at_bytes.value);
-        let ratio = self.ratio_of(workloads, from)?;
+        let ratio = self.ratio_of(workloads, self.first_knee_bytes())?;
         // What unwritten addresses gain by idle time alone is no gain by writing again. Freed blocks take
         // their first writes, so the last half counts.
         let new = self.ran.new_places.and_then(last_half_of);
@@ -449,6 +449,11 @@ impl<'a> CheckResults<'a> {
             Some(by_rest) if by_rest.value > 1.0 => Some(ratio.divide_by(by_rest)),
             _ => Some(ratio),
         }
+    }
+
+    /// Bytes after which first writes became slow; 0 if they did not.
+    fn first_knee_bytes(&self) -> f64 {
+        self.ran.writes.and_then(knee_of).map_or(0.0, |knee| knee.at_bytes.value)
     }
 
     fn ratio_of(&self, workloads: &[Option<&Segment>], from: f64) -> Option<Measured> {

@@ -264,8 +264,8 @@ pub(super) struct StepContext<'a> {
     pub(super) slow_writes: SlowWrites,
     /// What the checks have shown by writing the same addresses again.
     pub(super) trial: Trial,
-    /// Whether the latest check was faster after TRIM of what it wrote; `None` if that was not measured, or if something else says
-    /// how fast it should be.
+    /// Whether the latest check was faster after TRIM of what it wrote; `None` if that is unclear or was not measured, or if
+    /// something else says how fast it should be.
     pub(super) trim_gains: Option<bool>,
 }
 
