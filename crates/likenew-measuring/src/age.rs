@@ -214,6 +214,7 @@ impl Procedure for Age {
         let planned = workloads.len();
         let mut measured = AgeResults { parts: Vec::new(), passes: self.options.passes };
         for (part, workload) in workloads {
+            // No further step is measured then; what was measured is judged.
             let Ok(segment) = steps.run_seeded(|| workload) else { break };
             measured.parts.push((part, segment));
         }
@@ -292,13 +293,13 @@ impl Phase {
 
 /// How the passes of a metric become one number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Summary {
+enum Aggregate {
     Mean,
     /// The mean, for tests whose n-th pass covers the same part of the drive in each phase. Parts may differ by
     /// design, as on a disk, so each pass is compared with its counterpart.
     MeanOfPairs,
-    /// The maximum of the longest latencies. It has no interval.
-    Longest,
+    /// The longest latency of any pass. It has no interval.
+    Maximum,
 }
 
 /// One metric in all phases.
@@ -307,7 +308,7 @@ struct Comparison {
     test: &'static str,
     /// The unit of its values: `bytes/s`, `ns` or `points`. Of times less is better, of the others more.
     unit: &'static str,
-    summary: Summary,
+    aggregate: Aggregate,
     /// The value of each pass, by phase in the order of [`Phase::ALL`].
     passes: [Vec<f64>; 3],
 }

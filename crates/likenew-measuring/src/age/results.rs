@@ -20,7 +20,7 @@ use likenew_stats::summary::{maximum, mean, minimum};
 
 use super::wording::{self, Drop, Transition};
 use super::workloads::{Part, Test};
-use super::{Age, AgeOptions, Comparison, Phase, Recipe, Summary};
+use super::{Age, AgeOptions, Aggregate, Comparison, Phase, Recipe};
 use crate::apps::library::{Entry, default_set};
 use crate::apps::results::{PassTotals, geometric_mean};
 
@@ -76,23 +76,23 @@ impl<'a> AgeResults<'a> {
     }
 
     fn rate(&self, test: Test) -> Comparison {
-        let summary = if test.is_in_sequence() { Summary::MeanOfPairs } else { Summary::Mean };
-        self.of_passes(test, test.name(), "bytes/s", summary, Segment::bytes_per_s)
+        let aggregate = if test.is_in_sequence() { Aggregate::MeanOfPairs } else { Aggregate::Mean };
+        self.of_passes(test, test.name(), "bytes/s", aggregate, Segment::bytes_per_s)
     }
 
     /// Mean, p99 and maximum of the latency of random writes.
     fn latencies(&self) -> [Comparison; 3] {
         let writes = Test::RandomWrites;
-        let row = |name, summary, metric: fn(&Segment) -> Option<f64>| {
-            self.of_passes(writes, name, "ns", summary, metric)
+        let row = |name, aggregate, metric: fn(&Segment) -> Option<f64>| {
+            self.of_passes(writes, name, "ns", aggregate, metric)
         };
         let mean = |segment: &Segment| Some(segment.total_of(Op::Write).latency_ns_mean());
         let p99 = |segment: &Segment| Some(segment.latencies().quantile(0.99).0 as f64);
         let max = |segment: &Segment| Some(segment.latencies().max().0 as f64);
         [
-            row(wording::LATENCY_MEAN, Summary::Mean, mean),
-            row(wording::LATENCY_P99, Summary::Mean, p99),
-            row(wording::LATENCY_MAX, Summary::Longest, max),
+            row(wording::LATENCY_MEAN, Aggregate::Mean, mean),
+            row(wording::LATENCY_P99, Aggregate::Mean, p99),
+            row(wording::LATENCY_MAX, Aggregate::Maximum, max),
         ]
     }
 
@@ -101,14 +101,14 @@ impl<'a> AgeResults<'a> {
         test: Test,
         name: &'static str,
         unit: &'static str,
-        summary: Summary,
+        aggregate: Aggregate,
         metric: impl Fn(&Segment) -> Option<f64>,
     ) -> Comparison {
         let passes = Phase::ALL.map(|phase| {
             let segments = self.of_part(Part::Test(phase, test)).filter(|segment| segment.total().ios > 0);
             segments.filter_map(&metric).collect()
         });
-        Comparison { test: name, unit, summary, passes }
+        Comparison { test: name, unit, aggregate, passes }
     }
 
     fn score(&self) -> Comparison {
@@ -127,7 +127,7 @@ impl<'a> AgeResults<'a> {
 
 impl Comparison {
     fn of_scores(test: &'static str, passes: [Vec<f64>; 3]) -> Self {
-        Self { test, unit: "points", summary: Summary::Mean, passes }
+        Self { test, unit: "points", aggregate: Aggregate::Mean, passes }
     }
 
     /// Whether less is better.
@@ -142,15 +142,15 @@ impl Comparison {
 
     /// Its value in one phase.
     pub(super) fn value(&self, phase: Phase) -> Option<f64> {
-        match self.summary {
-            Summary::Mean | Summary::MeanOfPairs => mean(self.passes_in(phase)),
-            Summary::Longest => maximum(self.passes_in(phase)),
+        match self.aggregate {
+            Aggregate::Mean | Aggregate::MeanOfPairs => mean(self.passes_in(phase)),
+            Aggregate::Maximum => maximum(self.passes_in(phase)),
         }
     }
 
     /// Its value in one phase, with an interval that does not go below 0.
     fn estimate(&self, phase: Phase) -> Option<Estimate> {
-        let has_interval = self.summary != Summary::Longest;
+        let has_interval = self.aggregate != Aggregate::Maximum;
         let interval = has_interval.then(|| mean_interval(self.passes_in(phase), CONFIDENCE_95)).flatten();
         Some(Estimate { value: self.value(phase)?, interval }.not_negative())
     }
@@ -162,10 +162,12 @@ impl Comparison {
         if new <= 0.0 {
             return None;
         }
-        let interval = match self.summary {
-            Summary::Mean => ratio_interval(self.passes_in(phase), self.passes_in(Phase::New), CONFIDENCE_95),
-            Summary::MeanOfPairs => paired_interval(self.passes_in(phase), self.passes_in(Phase::New), new),
-            Summary::Longest => None,
+        let interval = match self.aggregate {
+            Aggregate::Mean => {
+                ratio_interval(self.passes_in(phase), self.passes_in(Phase::New), CONFIDENCE_95)
+            }
+            Aggregate::MeanOfPairs => paired_interval(self.passes_in(phase), self.passes_in(Phase::New), new),
+            Aggregate::Maximum => None,
         };
         let ratio = Estimate { value: then / new, interval };
         Some(ratio.map(|ratio| if self.is_time() { (ratio - 1.0) * 100.0 } else { (1.0 - ratio) * 100.0 }))
@@ -475,7 +477,7 @@ mod tests {
 
     fn comparison(unit: &'static str, new: &[f64], used: &[f64]) -> Comparison {
         let passes = [new.to_vec(), used.to_vec(), Vec::new()];
-        Comparison { test: "t", unit, summary: Summary::Mean, passes }
+        Comparison { test: "t", unit, aggregate: Aggregate::Mean, passes }
     }
 
     #[test]
@@ -501,7 +503,7 @@ mod tests {
     fn paired_passes_are_compared_with_each_other_only() {
         let (new, used) = ([100.0, 60.0, 20.0], [51.0, 29.0, 10.0]);
         let apart = comparison("bytes/s", &new, &used).fall(Phase::Used).unwrap();
-        let paired = Comparison { summary: Summary::MeanOfPairs, ..comparison("bytes/s", &new, &used) };
+        let paired = Comparison { aggregate: Aggregate::MeanOfPairs, ..comparison("bytes/s", &new, &used) };
         let paired = paired.fall(Phase::Used).unwrap();
         assert_eq!(apart.value, paired.value);
         // Three zones of a disk do not differ by chance: the drops are 49, 31 and 10 of 60.

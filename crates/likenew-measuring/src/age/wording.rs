@@ -328,7 +328,7 @@ pub(super) const LATENCY_MAX: &str = "random write latency, max";
 
 #[cfg(test)]
 mod tests {
-    use super::super::Summary;
+    use super::super::Aggregate;
     use super::*;
 
     const WRITES: Transition = Transition { unit: "bytes/s", new: 68.8e6, used: 45.4e6 };
@@ -411,7 +411,7 @@ mod tests {
         let metric = |test, unit, used| Comparison {
             test,
             unit,
-            summary: Summary::Longest,
+            aggregate: Aggregate::Maximum,
             passes: [vec![564e3], vec![used], Vec::new()],
         };
         let longest = metric(LATENCY_MAX, "ns", 128e6);
