@@ -9,6 +9,7 @@ use crate::web_server::WebServer;
 /// A run of each command that measures, as short as it can be; its exit code, and what it says.
 const STEPS: &[(&[&str], i32, &str)] = &[
     (&["drives"], 0, "sim:tiny-flash"),
+    (&["completions", "bash"], 0, "_likenew"),
     (&["facts", "sim:tiny-flash"], 0, "Tiny Flash"),
     (&["check", "sim:tiny-flash"], 0, "As fast as new"),
     (&["check", "sim:tiny-flash?state=used", "--advertised", "write=60MB/s"], 10, "Writes are slow"),
