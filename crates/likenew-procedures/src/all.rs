@@ -54,7 +54,7 @@ const fn own(
     ProcedureRow { group: Some(group), ..unlisted(descriptor, from_options) }
 }
 
-/// A procedure whose command takes more than one target and options, so that it is listed elsewhere.
+/// A procedure whose command takes more than a target and options. Help lists that command by its own row.
 const fn unlisted(descriptor: &'static Descriptor, from_options: FromOptions) -> ProcedureRow {
     ProcedureRow { descriptor, from_options, group: None, examples: &[], options: None }
 }

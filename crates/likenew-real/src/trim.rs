@@ -266,8 +266,8 @@ pub(crate) fn trim_free_space(folder: impl AsFd, mounted: &MountedDevice, clock:
     }
 }
 
-/// The bytes that a file system trimmed, by its answer. XFS answers with the length that it was asked for, used space
-/// included (`xfs_ioc_trim` in fs/xfs/xfs_discard.c of the Linux sources), of which only what is free can be trimmed.
+/// The bytes that a file system trimmed, by its answer. XFS answers with the length that it was asked for
+/// (`xfs_ioc_trim` in fs/xfs/xfs_discard.c of the Linux sources); no more than what is free can have been trimmed.
 fn trimmed_bytes(kind: &str, answer: u64, free_bytes: Option<u64>) -> u64 {
     let most = free_bytes.filter(|_| kind == "xfs");
     most.map_or(answer, |most| answer.min(most))
