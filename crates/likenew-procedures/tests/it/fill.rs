@@ -79,8 +79,8 @@ fn a_cache_at_the_start_is_named_with_its_size_and_no_problem() {
     // It is emptied while more is written, so stalls behind it are by design as well, and those before it are not.
     let stalls_in = |stalled: usize| {
         self::findings(400, |file| SpeedPattern {
-            bytes_per_s: speed(file),
             pause: if file == stalled { Nanos::from_millis(600) } else { Nanos::ZERO },
+            ..steady(speed(file))
         })
     };
     assert_eq!(standing(&stalls_in(40), "stalls", ", all behind the full cache"), Some(Standing::Info));
@@ -117,8 +117,8 @@ fn few_files_decide_nothing() {
 fn a_pause_is_found_with_its_file_and_place() {
     let pause = Nanos::from_millis(700);
     let findings = findings(20, |file| SpeedPattern {
-        bytes_per_s: 75e6,
         pause: if file == 7 { pause } else { Nanos::ZERO },
+        ..steady(75e6)
     });
     assert_eq!(standing(&findings, "stalls", "1 ("), Some(Standing::Problem));
     let stall = &findings.tables["stalls"][0];

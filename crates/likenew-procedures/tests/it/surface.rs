@@ -119,8 +119,8 @@ fn equal_points_are_even_and_a_pause_is_a_hiccup() {
     assert!((mean.value / 250e6 - 1.0).abs() < 1e-6 && mean.low <= mean.value && mean.value <= mean.high);
     let pause = Nanos::from_millis(700);
     let paused = play(&surface, evidence(CAPACITY, true), |index, _| SpeedPattern {
-        bytes_per_s: 250e6,
         pause: if index == 17 { pause } else { Nanos::ZERO },
+        ..steady(250e6)
     });
     let once = answer(&paused, "slow_once");
     assert!(once.standing == Standing::Info && once.answer.starts_with("1 region was slow once"), "{once:?}");

@@ -260,12 +260,14 @@ impl<'a> CheckResults<'a> {
     }
 
     /// Whether TRIM only gave back a cache that the check itself had filled: after it, places are no faster than their first
-    /// writes were, also past the drop of these. Where the writes after TRIM end before it, writing again decides.
+    /// writes were, also past the drop of these. Where the writes after TRIM end before it, writing again decides; if that
+    /// ended before it, too, TRIM has shown no gain.
     pub(crate) fn trim_undoes_check(&self) -> bool {
-        let is_no_faster = |gain: Option<Measured>| gain.is_some_and(|gain| gain.chance_above(DROP) <= 0.5);
+        let is_no_faster = |gain: Measured| gain.chance_above(DROP) <= 0.5;
         let over_first = |from| paired_ratio(self.ran.writes, self.ran.trimmed_writes, from);
         let again = || self.ratio_to_first(&[self.ran.rested_writes, self.ran.after_zeros]);
-        is_no_faster(over_first(0.0)) && is_no_faster(over_first(self.first_knee_bytes()).or_else(again))
+        over_first(0.0).is_some_and(is_no_faster)
+            && over_first(self.first_knee_bytes()).or_else(again).is_none_or(is_no_faster)
     }
 
     /// Whether the drive received TRIM between the writes that are compared: it was sent, and no layer is

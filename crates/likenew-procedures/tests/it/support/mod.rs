@@ -34,15 +34,16 @@ pub(crate) fn evidence(capacity: u64, writable: bool) -> Evidence {
     Evidence::new(plan, identity, geometry)
 }
 
-/// How one workload goes: bytes a second, and a pause before its middle I/O.
+/// How one workload goes: bytes a second, a pause before its middle I/O, and after how many bytes it has another speed.
 pub(crate) struct SpeedPattern {
     pub(crate) bytes_per_s: f64,
     pub(crate) pause: Nanos,
+    pub(crate) drop: Option<(u64, f64)>,
 }
 
 /// Steady at this speed.
 pub(crate) fn steady(bytes_per_s: f64) -> SpeedPattern {
-    SpeedPattern { bytes_per_s, pause: Nanos::ZERO }
+    SpeedPattern { bytes_per_s, pause: Nanos::ZERO, drop: None }
 }
 
 /// Runs a procedure to its end on a drive that goes as `course` says for the n-th workload, and judges.
@@ -77,7 +78,6 @@ pub(crate) fn segment(workload: &Workload, started_at: Nanos, course: &SpeedPatt
     let mut now = started_at;
     if let Some(stream) = workload.streams.first() {
         let length = stream.size.max();
-        let each = Nanos::from_secs_f64(f64::from(length) / course.bytes_per_s);
         let in_time = |elapsed: Nanos| (course.bytes_per_s * elapsed.as_secs_f64()) as u64;
         let bytes = workload.until.bytes.or(workload.until.elapsed.map(in_time));
         let bytes = bytes.expect("played workloads are bounded by bytes or time");
@@ -88,6 +88,14 @@ pub(crate) fn segment(workload: &Workload, started_at: Nanos, course: &SpeedPatt
         };
         let mut sent = vec![started_at; stream.arrival.depth() as usize];
         for io in 0..ios {
+            if workload.until.elapsed.is_some_and(|elapsed| now.since(started_at) >= elapsed) {
+                break;
+            }
+            let speed = match course.drop {
+                Some((at, slower)) if io * u64::from(length) >= at => slower,
+                _ => course.bytes_per_s,
+            };
+            let each = Nanos::from_secs_f64(f64::from(length) / speed);
             let pause = if io == ios / 2 { course.pause } else { Nanos::ZERO };
             now = now + each + pause;
             let slot = io as usize % sent.len();
