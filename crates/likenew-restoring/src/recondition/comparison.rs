@@ -117,8 +117,13 @@ impl Change {
     }
 
     /// Whether it certainly was below its goal; true without a goal.
-    fn was_slow(&self) -> bool {
+    pub(super) fn was_slow(&self) -> bool {
         self.reference.is_none_or(|goal| self.before.high < AT_GOAL * goal.value)
+    }
+
+    /// Whether it certainly left its goal far behind, so the goal is that of a drive in another state: fuller, for example.
+    pub(super) fn surpasses_goal(&self) -> bool {
+        self.reference.is_some_and(|goal| self.after.low > SURPASSED * goal.value)
     }
 
     /// Whether it reached its goal; `None` if that is unknown.
@@ -129,6 +134,9 @@ impl Change {
 
 /// Share of a goal from which nothing is missing. Chosen: what is called restored.
 const AT_GOAL: f64 = 0.95;
+
+/// Speed over a goal, as a ratio, from which the goal says nothing about the drive. Chosen: no drive exceeds new ones by half.
+const SURPASSED: f64 = 1.5;
 
 /// Least change that counts, as a share of the goal. Chosen: after a loss of 98%, nobody feels a hundredth more.
 const GAIN_LEAST: f64 = 0.03;
@@ -158,10 +166,12 @@ impl Effect {
     }
 
     /// From the measures that should show it: one has to be faster by more than `noticeable`. If `is_known` is false,
-    /// any of many may be faster by chance, so it also has to have been slow, and none may be slower.
+    /// any of many may be faster by chance, so it also has to have been slow or to be far above its goal, and none may be
+    /// slower.
     pub(super) fn classify(changes: &[&Change], noticeable: f64, is_known: bool) -> Self {
         let counts = |change: &Change| {
-            change.gain().is_none_or(|gain| gain >= GAIN_LEAST) && (is_known || change.was_slow())
+            let has_room = is_known || change.was_slow() || change.surpasses_goal();
+            has_room && change.gain().is_none_or(|gain| gain >= GAIN_LEAST)
         };
         let faster =
             |change: &&Change| if counts(change) { change.ratio().chance_above(noticeable) } else { 0.0 };
@@ -253,6 +263,8 @@ mod tests {
         let not_slow = of_old_data(78.0, 90.0, 0.01);
         assert_eq!(Effect::classify(&[&not_slow], 1.1, true), Effect::Yes, "{:?}", not_slow.ratio());
         assert_eq!(Effect::classify(&[&not_slow], 1.1, false), Effect::No, "it had not fallen");
+        let unbounded = of_old_data(78.0, 300.0, 0.01);
+        assert_eq!(Effect::classify(&[&unbounded], 1.1, false), Effect::Yes, "a full drive was its goal");
         let tiny = of_old_data(0.4, 0.47, 0.01);
         assert_eq!(Effect::classify(&[&tiny], 1.1, true), Effect::No, "of 80 that is nothing");
     }

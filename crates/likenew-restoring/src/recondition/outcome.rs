@@ -56,8 +56,7 @@ impl StepOutcome<'_> {
     fn restoration(&self, reported: &Change) -> Restoration {
         match (self.effect, all_restored(&self.metrics_showing)) {
             (Effect::Yes, is_restored) => restoration_by_gain(is_restored, reported),
-            (Effect::No, Some(false)) => Restoration::NotRestored,
-            (Effect::No, _) => Restoration::NoChange,
+            (Effect::No, is_restored) => without_gain(is_restored),
             (Effect::Undecided, _) => Restoration::Undecided,
             (Effect::Unattributed, _) => Restoration::Unattributed,
         }
@@ -109,10 +108,16 @@ fn all_restored(changes: &[Change]) -> Option<bool> {
     changes.iter().filter_map(Change::is_restored).reduce(|one, other| one && other)
 }
 
+/// The result of steps that did not help.
+fn without_gain(is_restored: Option<bool>) -> Restoration {
+    if is_restored == Some(false) { Restoration::NotRestored } else { Restoration::NoChange }
+}
+
 /// The result of steps that made a drive faster.
 fn restoration_by_gain(is_restored: Option<bool>, reported: &Change) -> Restoration {
     match is_restored {
         None => Restoration::Faster,
+        Some(true) if reported.surpasses_goal() && !reported.was_slow() => Restoration::Faster,
         Some(true) if wording::is_as_new(reported) => Restoration::Restored,
         Some(true) => Restoration::MostlyRestored,
         Some(false) => Restoration::PartlyRestored,
@@ -145,7 +150,9 @@ fn joined_result(taken: &[StepOutcome<'_>], loses: Loss) -> Option<(String, Answ
     });
     let joined: Vec<Change> = joined.collect();
     let most = largest(&joined)?;
-    let restoration = if !most.is_certain() {
+    let restoration = if taken.iter().all(|step| step.effect == Effect::No) {
+        without_gain(all_restored(&joined))
+    } else if !most.is_certain() {
         // A change within the error is no success, however many steps there were.
         Restoration::Undecided
     } else if has(Effect::Unattributed) && !has(Effect::Yes) {
@@ -371,6 +378,38 @@ mod tests {
             assert!(answer.answer.contains("1.30× (1.25–1.35)"), "{}", answer.answer);
             assert!(answer.estimate.unwrap().low > 1.0);
         }
+    }
+
+    #[test]
+    fn steps_of_which_none_helped_have_restored_nothing_together() {
+        let goal = |value| Goal { value, least: 0.7, words: "new" };
+        let (options, evidence) = (ReconditionOptions::default(), crate::fixtures::evidence());
+        let attempts = [StepName::Trim, StepName::Overwrite].map(|name| attempt(name, &options, &evidence));
+        let joined = |effect, changes: Vec<Change>| {
+            let taken = attempts.each_ref().map(|attempt| StepOutcome {
+                attempt,
+                changes: changes.clone(),
+                metrics_showing: changes.clone(),
+                effect,
+                warnings: Vec::new(),
+                caveat: None,
+                headline: None,
+                wrong_step: None,
+            });
+            result(&taken).unwrap().0
+        };
+        let to_goal = |value, ratio: f64| {
+            let changed = change(Metric::SequentialWrite, ratio, 0.98 * ratio, 1.02 * ratio);
+            vec![Change { reference: Some(goal(value)), ..changed }]
+        };
+        let begins = |summary: String, words: &str| assert!(summary.starts_with(words), "{summary}");
+        begins(joined(Effect::No, to_goal(10.0, 1.05)), "No change: ");
+        begins(joined(Effect::No, to_goal(100.0, 1.05)), "Not restored: ");
+        let restored = joined(Effect::Yes, to_goal(70.0, 7.0));
+        assert!(restored.starts_with("Restored: ") && restored.contains("100% of new"), "{restored}");
+        // What a new drive as full as this one does is no bound for one whose deleted data is trimmed.
+        let faster = joined(Effect::Yes, to_goal(10.0, 7.0));
+        assert!(faster.starts_with("Faster: ") && !faster.contains("of new"), "{faster}");
     }
 
     #[test]

@@ -106,14 +106,14 @@ fn plural(measure: Measure) -> &'static str {
     }
 }
 
-/// `sustained writes 19.8 → 75.2 MB/s (3.80×), 97% of new`.
+/// `sustained writes 19.8 → 75.2 MB/s (3.80×), 97% of new`; without a share of a goal that says nothing about the drive.
 fn short_change(change: &Change) -> String {
     let (from_to, ratio) = (from_to(change), Factor(change.ratio().value));
     match &change.reference {
-        Some(goal) => {
+        Some(goal) if !change.surpasses_goal() => {
             format!("{from_to} ({ratio}), {} of {}", Share(change.after.value / goal.value), goal.words)
         }
-        None => format!("{from_to} ({ratio})"),
+        _ => format!("{from_to} ({ratio})"),
     }
 }
 
