@@ -8,12 +8,6 @@ use xshell::{Shell, cmd};
 
 use crate::root;
 
-/// Every format, those of CSV first.
-const FORMATS: [&str; 11] = [
-    "likenew", "msr", "systor", "alibaba", "tencent", "fiu", "iolog", "blkparse", "blktrace", "tracefs",
-    "biosnoop",
-];
-
 #[derive(Args)]
 pub(crate) struct Options {
     /// Records of the long trace
@@ -57,9 +51,9 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         "{:10} {:>8} {:>8} {:>14} {:>14}",
         "format", "read", "surveyed", "memory, short", "memory, long"
     );
-    for format in
-        FORMATS.iter().filter(|name| options.formats.is_empty() || options.formats.iter().any(|f| f == *name))
-    {
+    let is_wanted =
+        |name: &str| options.formats.is_empty() || options.formats.iter().any(|wanted| wanted == name);
+    for format in likenew_trace::FORMATS.iter().map(|format| format.name).filter(|name| is_wanted(name)) {
         let [short, long] =
             [short, options.records].map(|records| trace(&sh, &program, folder.path(), format, records));
         let (short, long) = (short?, long?);
