@@ -138,7 +138,7 @@ impl AppsOptions {
     fn check(&self) -> Result<(), String> {
         let Self { passes, scale, span, time, minutes, file_size, .. } = self;
         check_range("passes", *passes, 1..=100)?;
-        if !(*scale > 0.0 && *scale <= 1000.0) {
+        if !(1e-6..=1000.0).contains(scale) {
             return Err(out_of_range("scale", scale, "0.000001", 1000));
         }
         if *span > 0 {
@@ -148,7 +148,7 @@ impl AppsOptions {
             return Err(out_of_range("span", exact_size(*span), "4MiB", "1PiB"));
         }
         check_time("time", *time)?;
-        if !(*minutes > 0.0 && *minutes <= 100.0) {
+        if !(1e-6..=100.0).contains(minutes) {
             return Err(out_of_range("minutes", minutes, "0.000001", 100));
         }
         check_multiple("file_size", *file_size, 1 << 20)

@@ -127,6 +127,20 @@ fn small() -> AppsOptions {
 }
 
 #[test]
+fn what_is_refused_is_what_lies_outside_the_named_range() {
+    let refusal = |options| Apps::new(options).err().map(|error| error.to_string());
+    assert_eq!(refusal(AppsOptions { scale: 1e-6, minutes: 1e-6, ..small() }), None);
+    for (options, name) in [
+        (AppsOptions { scale: 9e-7, ..small() }, "scale"),
+        (AppsOptions { scale: f64::NAN, ..small() }, "scale"),
+        (AppsOptions { minutes: 9e-7, ..small() }, "minutes"),
+    ] {
+        let refusal = refusal(options).unwrap_or_default();
+        assert!(refusal.contains(name) && refusal.contains("0.000001"), "{refusal}");
+    }
+}
+
+#[test]
 fn the_score_is_made_of_bandwidth_and_access_time_as_the_manual_says() {
     let apps = Apps::new(small()).unwrap();
     let evidence = played(&apps, |_| 100e6);
