@@ -548,7 +548,16 @@ impl Recondition {
             (Overall::Undecided, None) => wording::cause_unknown(),
             _ if check.case().is_compared() => wording::as_new(),
             (_, Some(rate)) => wording::no_gain(rate),
-            (_, None) => wording::looks_sound(),
+            (_, None) => {
+                let unclear = match check.case().measurements.gain_by_writing() {
+                    Some(_) => wording::gain_unclear(),
+                    None => wording::gain_not_measured(),
+                };
+                let trials = [StepName::Trim, StepName::Overwrite]
+                    .map(|name| step_action(check.case().measurements, &context.site(), name.action()));
+                let possible = trials.into_iter().filter(|action| can_be_run(context, action));
+                advise(unclear, possible.collect())
+            }
         }
     }
 }

@@ -222,8 +222,15 @@ headlines! {
             "Nothing was done: places written again are as fast as at first ({rate}), and the cause of what is \
              odd is unknown.",
             "nothing was done; places written again are as fast as at first ({rate})");
-        pub(super) fn looks_sound() = info(
-            "Nothing looks slow, so nothing was done.", "nothing was done, as nothing looks slow");
+        /// No goal is known, and whether places are faster when written again is unclear.
+        pub(super) fn gain_unclear() = unknown(
+            "Nothing was done: no reference says how fast it should be, and writing places again gave no clear \
+             answer.",
+            "nothing was done; whether places are faster when written again is unclear");
+        /// No goal is known, and no place was written again.
+        pub(super) fn gain_not_measured() = unknown(
+            "Nothing was done: no reference says how fast it should be, and no place could be written again.",
+            "nothing was done; no place could be written again");
         pub(super) fn cause_unknown() = unknown(
             "Nothing was done: the cause is unknown.", "nothing was done; the cause is unknown");
     }
