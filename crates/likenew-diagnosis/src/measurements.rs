@@ -42,6 +42,8 @@ pub struct Measurements {
     pub trimmed_over_first: Option<Measured>,
     /// Rate of writing the same addresses again after TRIM and a rest, over that after a rest alone.
     pub trimmed_over_rested: Option<Measured>,
+    /// The same ratio if TRIM only gave back a cache that the check itself had filled, which is no gain by TRIM.
+    pub cache_trimmed: Option<Measured>,
     /// A lasting drop of sequential writes, if there was one.
     pub write_cliff: Option<WriteCliff>,
     /// Bytes written sequentially without any drop.

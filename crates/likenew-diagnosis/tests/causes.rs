@@ -648,6 +648,30 @@ fn unsent_trim_is_not_why_reads_are_as_slow_as_writes() {
 }
 
 #[test]
+fn a_cache_that_the_check_has_filled_is_no_missing_trim() {
+    let mut target = healthy();
+    target.facts.file_system.as_mut().unwrap().trimming =
+        Trimming { immediate: fact(false), timer_enabled: fact(false), ..Trimming::default() };
+    target.references.clear();
+    target.measurements = Measurements {
+        rewritten_over_first: None,
+        trimmed_over_rested: None,
+        steady_written_bytes: None,
+        // The cache has not been emptied yet, so it is full again after fewer bytes.
+        write_cliff: Some(WriteCliff {
+            at_bytes: add_measured(172e6),
+            ratio: add_measured(11.5),
+            again_at_bytes: Some(add_measured(20e6)),
+            at_half_rate: None,
+        }),
+        ..target.measurements
+    };
+    assert_eq!(names(&target.diagnose()), ["no_trim"], "nothing sends TRIM");
+    target.measurements.cache_trimmed = Some(add_measured(7.1));
+    assert_eq!(names(&target.diagnose()), ["slc_cache"]);
+}
+
+#[test]
 fn a_blocked_trim_is_not_why_writes_are_slow_the_second_time_too() {
     let mut target = healthy();
     target.facts.stack[1].takes_trim = fact(false);

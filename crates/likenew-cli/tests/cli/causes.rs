@@ -230,6 +230,7 @@ fn measurements(bad: bool) -> Measurements {
         rewritten_over_first: of(5.0, 1.0),
         trimmed_over_first: of(5.0, 1.0),
         trimmed_over_rested: of(3.0, 1.0),
+        cache_trimmed: of(3.0, 1.0),
         write_cliff: Some(cliff),
         steady_written_bytes: None,
         read_scatter: of(0.5, 0.01),

@@ -52,6 +52,7 @@ pub(super) static CAUSE: Cause = Cause {
             rewritten_faster(case.measurements.rewritten_over_first.filter(|_| is_slow)?)
         })
         .hint(WRITE_TWICE),
+        cache_trimmed(-5.0),
         other_io(-2.0).in_group("disturbance"),
         link_errors_during_check(-3.0, 0.0).in_group("disturbance"),
         hard_disk(-8.0, 0.5),

@@ -37,6 +37,7 @@ pub(super) static CAUSE: Cause = Cause {
             ))
         })
         .hint(Hint::thorough_writing("Leave the drive idle and write as much again")),
+        cache_trimmed(5.0),
         measured("rewritten_faster", -6.0, 0.0, REWRITTEN_FASTER, |case| {
             case.measurements.write_cliff?;
             rewritten_faster(case.measurements.rewritten_over_first?)

@@ -185,6 +185,9 @@ impl<'a> CheckResults<'a> {
             |dividend: Option<Measured>, divisor: Option<Measured>| Some(dividend?.divide_by(divisor?));
         let deep = ran.deep_reads;
         let drop = ran.writes.and_then(cliff_in);
+        let trimmed_over_rested =
+            paired_ratio(ran.rested_writes, ran.trimmed_writes, 0.0).filter(|_| self.received_trim());
+        let is_undone = self.trim_undoes_check();
         Measurements {
             metrics: self.metrics(&map, &fresh),
             fastest_read: self.fastest_read(),
@@ -207,8 +210,8 @@ impl<'a> CheckResults<'a> {
             trimmed_over_first: self
                 .ratio_to_first(&[ran.trimmed_writes, ran.after_zeros])
                 .filter(|_| self.received_trim()),
-            trimmed_over_rested: paired_ratio(ran.rested_writes, ran.trimmed_writes, 0.0)
-                .filter(|_| self.received_trim() && !self.trim_undoes_check()),
+            trimmed_over_rested: trimmed_over_rested.filter(|_| !is_undone),
+            cache_trimmed: trimmed_over_rested.filter(|_| is_undone),
             write_cliff: drop.map(|(at, ratio)| self.write_cliff(at, ratio)),
             steady_written_bytes: ran
                 .writes
@@ -260,14 +263,12 @@ impl<'a> CheckResults<'a> {
     }
 
     /// Whether TRIM only gave back a cache that the check itself had filled: after it, places are no faster than their first
-    /// writes were, also past the drop of these. Where the writes after TRIM end before it, writing again decides; if that
-    /// ended before it, too, TRIM has shown no gain.
+    /// writes were, also past the drop of these, if the writes after TRIM reach it.
     pub(crate) fn trim_undoes_check(&self) -> bool {
         let is_no_faster = |gain: Measured| gain.chance_above(DROP) <= 0.5;
         let over_first = |from| paired_ratio(self.ran.writes, self.ran.trimmed_writes, from);
-        let again = || self.ratio_to_first(&[self.ran.rested_writes, self.ran.after_zeros]);
         over_first(0.0).is_some_and(is_no_faster)
-            && over_first(self.first_knee_bytes()).or_else(again).is_none_or(is_no_faster)
+            && over_first(self.first_knee_bytes()).is_none_or(is_no_faster)
     }
 
     /// Whether the drive received TRIM between the writes that are compared: it was sent, and no layer is
