@@ -150,7 +150,9 @@ fn joined_result(taken: &[StepOutcome<'_>], loses: Loss) -> Option<(String, Answ
     });
     let joined: Vec<Change> = joined.collect();
     let most = largest(&joined)?;
-    let restoration = if taken.iter().all(|step| step.effect == Effect::No) {
+    let is_without_effect = taken.iter().all(|step| step.effect == Effect::No);
+    // Without a goal, the measures of a cause may miss what its repair gained.
+    let restoration = if is_without_effect && joined.iter().any(|change| change.reference.is_some()) {
         without_gain(all_restored(&joined))
     } else if !most.is_certain() {
         // A change within the error is no success, however many steps there were.
