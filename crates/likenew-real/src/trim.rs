@@ -267,7 +267,7 @@ pub(crate) fn trim_free_space(folder: impl AsFd, mounted: &MountedDevice, clock:
 }
 
 /// The bytes that a file system trimmed, by its answer. XFS answers with the length that it was asked for
-/// (`xfs_ioc_trim` in fs/xfs/xfs_discard.c of the Linux sources); no more than what is free can have been trimmed.
+/// (`xfs_ioc_trim` in fs/xfs/xfs_discard.c of the Linux sources), so its answer is limited to the free space.
 fn trimmed_bytes(kind: &str, answer: u64, free_bytes: Option<u64>) -> u64 {
     let most = free_bytes.filter(|_| kind == "xfs");
     most.map_or(answer, |most| answer.min(most))

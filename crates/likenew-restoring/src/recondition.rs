@@ -549,14 +549,10 @@ impl Recondition {
             _ if check.case().is_compared() => wording::as_new(),
             (_, Some(rate)) => wording::no_gain(rate),
             (_, None) => {
-                let unclear = match check.case().measurements.gain_by_writing() {
-                    Some(_) => wording::gain_unclear(),
-                    None => wording::gain_not_measured(),
-                };
                 let trials = [StepName::Trim, StepName::Overwrite]
                     .map(|name| step_action(check.case().measurements, &context.site(), name.action()));
                 let possible = trials.into_iter().filter(|action| can_be_run(context, action));
-                advise(unclear, possible.collect())
+                advise(wording::no_comparison(), possible.collect())
             }
         }
     }

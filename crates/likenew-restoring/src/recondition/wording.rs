@@ -222,15 +222,10 @@ headlines! {
             "Nothing was done: places written again are as fast as at first ({rate}), and the cause of what is \
              odd is unknown.",
             "nothing was done; places written again are as fast as at first ({rate})");
-        /// No goal is known, and whether places are faster when written again is unclear.
-        pub(super) fn gain_unclear() = unknown(
-            "Nothing was done: no reference says how fast it should be, and writing places again gave no clear \
-             answer.",
-            "nothing was done; whether places are faster when written again is unclear");
-        /// No goal is known, and no place was written again.
-        pub(super) fn gain_not_measured() = unknown(
-            "Nothing was done: no reference says how fast it should be, and no place could be written again.",
-            "nothing was done; no place could be written again");
+        /// No goal is known, and writing again was unclear or not measured.
+        pub(super) fn no_comparison() = unknown(
+            "Nothing was done: neither a reference nor writing places again shows how fast it should be.",
+            "nothing was done; neither a reference nor writing places again shows how fast it should be");
         pub(super) fn cause_unknown() = unknown(
             "Nothing was done: the cause is unknown.", "nothing was done; the cause is unknown");
     }
